@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Measures the store beside raw files, LMDB, SQLite and seed 001's layout, taking turns, and holds it to its bars.
+
+  run.py --bin build/bench/bench [--dir FOLDER] [--quick] [--json]
+
+FOLDER must lie on the file system that counts (a disk, not memory). Ratios are medians over pairs of neighbouring
+runs: larder's time divided by a raw file's. Exits 0 when every bar holds, 1 when one does not.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+median = statistics.median
+SIZES = (100, 1000, 20_000, 300_000, 10_000_000)
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.quick = arguments.quick
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="larder-bench-", dir=arguments.dir))
+        self.program = {}
+        self.bin = pathlib.Path(arguments.bin)
+        for path in sorted(self.bin.glob("larder_store_bench*")):
+            for peer in subprocess.run([path, "peers"], capture_output=True, text=True, check=True).stdout.split():
+                self.program[peer] = path
+
+    def call(self, what, peer, place, *numbers):
+        command = [self.program[peer], what, peer, str(self.folder / place), *map(str, numbers)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, command))}: {done.returncode} {done.stderr}")
+        return json.loads(done.stdout) if done.stdout else None
+
+    def rounds(self, size, many):
+        few = 10 if size > 1_000_000 else many
+        return max(5, few // 4) if self.quick else few
+
+    def place(self, peer, size):
+        # Both ways to read share one store.
+        return f"{peer.removesuffix('_mapped')}-{size}"
+
+    def fill(self):
+        for size in SIZES:
+            self.count = {s: 6 if s > 1_000_000 else 200 for s in SIZES}
+            for peer in self.program:
+                if not peer.endswith("_mapped"):
+                    self.call("fill", peer, self.place(peer, size), size, self.count[size])
+
+    def fresh(self, size, gets, many):
+        """{peer: (median us, median ratio to raw of the same round)}"""
+        times = {peer: [] for peer in self.program}
+        for turn in range(self.rounds(size, many)):
+            for peer in times:
+                answer = self.call("fresh", peer, self.place(peer, size), size, self.count[size],
+                                   turn * 13 % self.count[size], gets)
+                times[peer].append(answer["us"])
+        return {p: (median(t), median(a / b for a, b in zip(t, times["raw"]))) for p, t in times.items()}
+
+    def hot(self, size):
+        """{peer: {measure: (median us, median ratio to raw)}}"""
+        answers = {peer: [] for peer in self.program}
+        for turn in range(3 if self.quick else 9):
+            for peer in answers:
+                answers[peer].append(self.call("hot", peer, self.place(peer, size), size, self.count[size]))
+        return {p: {k: (median(x[k] for x in a), median(x[k] / y[k] for x, y in zip(a, answers["raw"]))) for k in a[0]}
+                for p, a in answers.items()}
+
+    def start(self):
+        times = {"bare": [], "linked": []}
+        for _ in range(50 if self.quick else 300):
+            for name, list_ in times.items():
+                begin = time.perf_counter()
+                subprocess.run([self.bin / f"larder_start_{name}"], check=True)
+                list_.append(time.perf_counter() - begin)
+        return 1e3 * median(b - a for a, b in zip(times["bare"], times["linked"]))
+
+
+class Verdicts:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, value, limit, unit="", at_least=False):
+        good = value >= limit if at_least else value <= limit
+        self.rows.append({"what": what, "value": round(value, 3), "limit": limit, "unit": unit, "holds": good,
+                          "at_least": at_least})
+
+    def show(self):
+        print(f"\n{'bar':52} {'measured':>10} {'limit':>10}")
+        for row in self.rows:
+            sign = ">=" if row["at_least"] else "<="
+            print(f"{row['what']:52} {row['value']:>10.6g} {sign + ' ' + format(row['limit'], 'g'):>10} {row['unit']:3}"
+                  f" {'' if row['holds'] else 'MISSED'}")
+
+
+def table(title, columns, rows):
+    print(f"\n{title}")
+    print(f"{'':18}" + "".join(f"{c:>18}" for c in columns))
+    for name, cells in rows:
+        print(f"{name:18}" + "".join(f"{c:>18}" for c in cells))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True, help="where the bench programs are")
+    parser.add_argument("--dir", help="a folder on the disk to measure on")
+    parser.add_argument("--quick", action="store_true", help="a quarter of the rounds")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    arguments = parser.parse_args()
+    bench, bars, results = Bench(arguments), Verdicts(), {}
+    try:
+        bench.fill()
+        results["fresh"] = {size: bench.fresh(size, 1, 60) for size in SIZES}
+        results["hundred"] = {size: bench.fresh(size, 100, 20) for size in (100, 20_000)}
+        results["hot"] = {size: bench.hot(size) for size in (1000, 20_000, 300_000)}
+        results["storm"] = {peer: bench.call("storm", peer, f"storm-{peer}", 64) for peer in bench.program}
+        results["hammer"] = {peer: bench.call("hammer", peer, f"hammer-{peer}", 8) for peer in bench.program}
+        results["start_ms"] = bench.start()
+        results["evict"] = bench.call("evict", "larder", "evict", 20_000 if arguments.quick else 100_000)
+    finally:
+        shutil.rmtree(bench.folder, ignore_errors=True)
+
+    for size in (100, 1000, 20_000):
+        bars.add(f"fresh process, open + get, {size} B, of raw", results["fresh"][size]["larder"][1], 1.25)
+    bars.add("fresh process, mapped, 300 kB, of raw", results["fresh"][300_000]["larder_mapped"][1], 0.6)
+    bars.add("fresh process, mapped, 10 MB, of raw", results["fresh"][10_000_000]["larder_mapped"][1], 0.35)
+    bars.add("fresh process, copied, 300 kB, of raw", results["fresh"][300_000]["larder"][1], 1.1)
+    bars.add("fresh process, copied, 10 MB, of raw", results["fresh"][10_000_000]["larder"][1], 1.1)
+    bars.add("100 gets in a fresh process, 20 kB, of raw", results["hundred"][20_000]["larder"][1], 1.2)
+    hot = results["hot"][20_000]["larder"]
+    bars.add("hot get, 20 kB, of raw", hot["get"][1], 1.15)
+    bars.add("miss", hot["miss"][0], 3, "us")
+    bars.add("put of a new one, 20 kB, of raw", hot["put"][1], 1.3)
+    bars.add("put of what is there, less making its checksum", results["hot"][1000]["larder"]["put_existing"][0], 1, "us")
+    bars.add("added to the start of a process", results["start_ms"], 0.1, "ms")
+    storm = results["storm"]["larder"]
+    bars.add("64 processes at once: makes", storm["made"], 1)
+    bars.add("64 processes at once: failures", storm["failed"], 0)
+    bars.add("64 processes at once: over the making", storm["ms_over_making"], 20, "ms")
+    bars.add("8 processes: gets a second", results["hammer"]["larder"]["gets_per_s"], 150_000, "/s", True)
+    bars.add("8 processes: failures", results["hammer"]["larder"]["failed"], 0)
+    bars.add("longest step of eviction", results["evict"]["longest_us"] / 1e3, 2, "ms")
+    bars.add("memory that eviction takes", results["evict"]["rss_growth_kb"] / 1024, 1, "MB")
+
+    if arguments.json:
+        print(json.dumps({"schema": 1, "results": results, "bars": bars.rows}))
+    else:
+        def cells(of):
+            return [f"{us:.1f} ({ratio:.2f})" for us, ratio in of]
+        table("fresh process, open + one get: us (of raw)", map(str, SIZES),
+              [(p, cells(results["fresh"][s][p] for s in SIZES)) for p in bench.program])
+        table("fresh process, open + 100 gets: us (of raw)", ("100", "20000"),
+              [(p, cells(results["hundred"][s][p] for s in (100, 20_000))) for p in bench.program])
+        for size in results["hot"]:
+            kinds = ("get", "miss", "put", "put_existing")
+            table(f"one process, {size} B: us (of raw)", kinds,
+                  [(p, cells(results["hot"][size][p][k] for k in kinds)) for p in bench.program])
+        table("64 processes want one product", ("ms over making", "made", "failed"),
+              [(p, [f"{x:g}" for x in results["storm"][p].values()]) for p in bench.program])
+        table("8 processes, 500 x 20 kB, 30 % puts", ("gets/s", "puts/s", "failed"),
+              [(p, [f"{x:g}" for x in results["hammer"][p].values()]) for p in bench.program])
+        print(f"\neviction: {results['evict']}")
+        bars.show()
+    return 0 if all(row["holds"] for row in bars.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

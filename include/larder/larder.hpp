@@ -1,0 +1,15 @@
+// Everything a C++ program needs of larder.
+#pragma once
+
+#include "larder/bundle.hpp"
+#include "larder/bytes.hpp"
+#include "larder/cache.hpp"
+#include "larder/cache_file.hpp"
+#include "larder/counters.hpp"
+#include "larder/difference.hpp"
+#include "larder/event.hpp"
+#include "larder/events.hpp"
+#include "larder/memory.hpp"
+#include "larder/options.hpp"
+#include "larder/recipe.hpp"
+#include "larder/result.hpp"

@@ -1,0 +1,165 @@
+#include "cache/cache_core.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "cache/mode.hpp"
+#include "larder/events.hpp"
+
+namespace larder {
+namespace {
+
+std::uint64_t weigh(const Kept& kept) {
+  return sizeof(Kept) + kept.bytes.size() + kept.log.size();
+}
+
+MemoryOptions memory_options(const Options& said) {
+  MemoryOptions options;
+  const bool keeps = *said.memory && !*said.disable;
+  if (!keeps) {
+    options.bytes_max = 0;
+    return options;
+  }
+  constexpr auto kNoLimit = std::numeric_limits<std::uint64_t>::max();
+  options.bytes_max = *said.memory_size_max != 0 ? *said.memory_size_max : kNoLimit;
+  if (*said.memory_entries_max != 0) options.count_max = *said.memory_entries_max;
+  options.policy = *said.memory_policy;
+  return options;
+}
+
+StoreOptions store_options(const Options& said) {
+  StoreOptions options;
+  options.root = *said.dir;
+  options.read_only = to_mode(*said.mode) == Mode::read_only;
+  options.durable = *said.durable;
+  options.bytes_max = *said.size_max;
+  options.age_max = *said.age_max;
+  options.entry_bytes_min = *said.entry_size_min;
+  options.entry_bytes_max = *said.entry_size_max;
+  options.free_bytes_min = *said.free_min;
+  options.evicts = *said.eviction;
+  options.low_water = *said.low_water / 100.0;
+  options.lock_directory = *said.runtime_dir;
+  options.policy = policy::from_name(*said.policy).value_or(options.policy);
+  return options;
+}
+
+}  // namespace
+
+CacheCore::CacheCore(settings::Settings settings)
+    : settings_(std::move(settings)),
+      mode_(to_mode(*settings_.values.mode).value_or(Mode::normal)),
+      is_disabled_(*settings_.values.disable),
+      memory_(memory_options(settings_.values), weigh),
+      negatives_(*settings_.values.negative_time, clock_) {
+  for (const auto& each : settings_.problems) problem(each.text(), Reason::disabled);
+  if (!is_disabled_ && *settings_.values.persistent) open_disk();
+}
+
+CacheCore::~CacheCore() {
+  close(close_time());
+}
+
+void CacheCore::problem(std::string text, Reason reason) {
+  counters_.count(Counter::warnings);
+  emit({.kind = EventKind::warning, .reason = reason, .detail = text});
+  problems_.push_back(std::move(text));
+}
+
+void CacheCore::open_disk() {
+  StoreOptions options = store_options(settings_.values);
+  options.counters = &counters_;
+  auto opened = Store::open(std::move(options));
+  if (!opened) {
+    // The store has sent the warning event itself.
+    problems_.push_back(std::move(opened.error().what));
+    return;
+  }
+  store_ = std::move(*opened);
+  if (*settings_.values.write_behind_size != 0) {
+    writes_ = std::make_unique<WriteBehind>(WriteBehindOptions{
+        .bytes_max = *settings_.values.write_behind_size,
+        .delay = *settings_.values.write_behind_delay,
+        .write = [this](const PendingWrite& each) { write(each); },
+        .idle = [this] { take_notes(); },
+    });
+  }
+}
+
+bool CacheCore::flush(std::chrono::nanoseconds deadline) {
+  return writes_ == nullptr || writes_->flush(deadline);
+}
+
+void CacheCore::close(std::chrono::nanoseconds deadline) {
+  if (is_closed_.exchange(true)) return;
+  if (const MutexLock lock(preload_mutex_); preload_ != nullptr) preload_->stop();
+  if (writes_ != nullptr) writes_->close(deadline);
+  take_notes();
+  memory_.clear();
+}
+
+CacheStats CacheCore::stats() const {
+  const MemoryStats memory = memory_.stats();
+  CacheStats stats;
+  stats.totals = counters_.totals();
+  stats.memory_entries = memory.count;
+  stats.memory_bytes = memory.bytes;
+  if (writes_ != nullptr) {
+    stats.pending_entries = writes_->pending_entries();
+    stats.pending_bytes = writes_->pending_bytes();
+  }
+  stats.has_disk = store_ != nullptr;
+  const PreloadReport preload = preloaded();
+  stats.preloaded_entries = preload.loaded;
+  stats.preloaded_bytes = preload.loaded_bytes;
+  stats.preload_unfit = preload.unfit;
+  return stats;
+}
+
+Cache::Cache(std::unique_ptr<CacheCore> core) noexcept : core_(std::move(core)) {}
+Cache::Cache(Cache&& other) noexcept = default;
+Cache& Cache::operator=(Cache&& other) noexcept = default;
+Cache::~Cache() = default;
+
+Cache Cache::open(const Options& options) {
+  return Cache(std::make_unique<CacheCore>(settings::resolve(options)));
+}
+
+Result<Product> Cache::request(const Recipe& recipe, detail::AnyMaker maker, const Request& how) {
+  return core_->request(recipe, maker, how);
+}
+std::optional<Product> Cache::get(const Recipe& recipe, const Request& how) {
+  return core_->get(recipe, how);
+}
+bool Cache::put(const Recipe& recipe, Bytes bytes, const Origin& origin) {
+  return core_->put(recipe, std::move(bytes), origin);
+}
+bool Cache::reject(const Recipe& recipe) {
+  return core_->remove(recipe, Reason::refused);
+}
+bool Cache::erase(const Recipe& recipe) {
+  return core_->remove(recipe, Reason::cleared);
+}
+Cleared Cache::clear(const Selector& selector) {
+  return core_->clear(selector);
+}
+bool Cache::flush(std::chrono::nanoseconds deadline) {
+  return core_->flush(deadline);
+}
+void Cache::close(std::chrono::nanoseconds deadline) {
+  core_->close(deadline);
+}
+bool Cache::preload(std::function<bool(const Recipe&)> fits) {
+  return core_->preload(std::move(fits));
+}
+bool Cache::wait_for_preload(std::chrono::nanoseconds deadline) const {
+  return core_->wait_for_preload(deadline);
+}
+CacheStats Cache::stats() const {
+  return core_->stats();
+}
+std::vector<std::string> Cache::problems() const {
+  return core_->problems();
+}
+
+}  // namespace larder

@@ -1,0 +1,244 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cache/counts.hpp"
+#include "cache/misses.hpp"
+#include "cache/start_order.hpp"
+#include "cache/testing.hpp"
+#include "store/layout.hpp"
+#include "store/store.hpp"
+
+namespace larder {
+namespace {
+
+using testing::options_in;
+using testing::recipe_of;
+using testing::ScratchDirectory;
+
+std::unique_ptr<Store> open_store(const ScratchDirectory& scratch) {
+  StoreOptions options;
+  options.root = scratch.path() + "/store";
+  options.lock_directory = scratch.path() + "/run";
+  auto store = Store::open(std::move(options));
+  return store ? std::move(*store) : nullptr;
+}
+
+Result<Product> make(Cache& cache, std::string_view name, const Request& how = {}) {
+  return cache.get_or_make(
+      recipe_of(name), [&] { return std::string("product of ") + std::string(name); }, how);
+}
+
+TEST(Counts, AddUpOverProcesses) {
+  ScratchDirectory scratch;
+  constexpr int kProcesses = 8;
+  for (int i = 0; i < kProcesses; ++i) {
+    if (::fork() != 0) continue;
+    {
+      Cache cache = Cache::open(options_in(scratch));
+      (void)make(cache, "shared");
+      (void)make(cache, "shared");
+      (void)make(cache, "own " + std::to_string(i));
+    }
+    ::_exit(0);
+  }
+  while (::wait(nullptr) > 0) continue;
+  const auto store = open_store(scratch);
+  const Counts counts = read_counts(store->notes());
+  EXPECT_EQ(counts.totals.requests(), 3u * kProcesses);
+  EXPECT_EQ(counts.totals[Outcome::made], 1u + kProcesses);
+  EXPECT_EQ((*counts.histograms)[Measure::binary_size].count(), 1u + kProcesses);
+  EXPECT_GT(counts.since_unix_ns, 0);
+}
+
+TEST(Counts, AreTheSameBeforeAndAfterFolding) {
+  ScratchDirectory scratch;
+  const auto store = open_store(scratch);
+  const Notes notes = store->notes();
+  CounterTotals one;
+  one.words[CounterTotals::place(Outcome::made)] = 1;
+  const HistogramSet none;
+  const std::int64_t now = Clock::system().unix_ns();
+  constexpr std::uint64_t kMany = 400;  // more than gathers before it becomes old
+  for (std::uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(add_counts(notes, one, none, now));
+  ASSERT_NE(notes.written_at(layout::kCountsOlder), 0);
+  EXPECT_EQ(read_counts(notes).totals[Outcome::made], kMany);
+  fold_counts(notes, now + 60'000'000'000);
+  EXPECT_EQ(notes.written_at(layout::kCountsOlder), 0);
+  EXPECT_EQ(read_counts(notes).totals[Outcome::made], kMany);
+}
+
+TEST(Counts, CountNothingTwiceWhenAFoldDiesHalfway) {
+  ScratchDirectory scratch;
+  const auto store = open_store(scratch);
+  const Notes notes = store->notes();
+  CounterTotals one;
+  one.words[CounterTotals::place(Outcome::made)] = 1;
+  const std::int64_t now = Clock::system().unix_ns();
+  for (int i = 0; i < 400; ++i) add_counts(notes, one, HistogramSet(), now);
+  const std::string old = notes.read(layout::kCountsOlder, 1 << 20);
+  fold_counts(notes, now + 60'000'000'000);
+  ASSERT_TRUE(notes.replace(layout::kCountsOlder, old));  // as if it had died before removing it
+  EXPECT_EQ(read_counts(notes).totals[Outcome::made], 400u);
+  fold_counts(notes, now + 120'000'000'000);
+  EXPECT_EQ(read_counts(notes).totals[Outcome::made], 400u);
+}
+
+TEST(Counts, AreNothingWhenTheirNotesAreGarbage) {
+  ScratchDirectory scratch;
+  const auto store = open_store(scratch);
+  ASSERT_TRUE(store->notes().replace(layout::kCounts, std::string(5000, 'L')));
+  EXPECT_EQ(read_counts(store->notes()).totals.requests(), 0u);
+}
+
+TEST(Misses, AreRememberedNewestFirst) {
+  ScratchDirectory scratch;
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    (void)make(cache, "first");
+    (void)make(cache, "second");
+    (void)make(cache, "second");
+  }
+  const auto misses = read_misses(open_store(scratch)->notes(), 10);
+  ASSERT_EQ(misses.size(), 2u);
+  EXPECT_EQ(misses[0].recipe, recipe_of("second"));
+  EXPECT_EQ(misses[0].reason, Reason::absent);
+  EXPECT_FALSE(misses[0].program.empty());
+  EXPECT_EQ(misses[1].recipe, recipe_of("first"));
+}
+
+TEST(Misses, GiveTheRecipeBackOnlyWhole) {
+  const std::string payload = encode_miss({recipe_of("a"), Reason::evicted, 5, "program"});
+  const auto back = decode_miss(payload);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->recipe, recipe_of("a"));
+  EXPECT_EQ(back->reason, Reason::evicted);
+  EXPECT_EQ(back->program, "program");
+  for (std::size_t cut = 0; cut < payload.size(); ++cut) {
+    const auto short_one = decode_miss(payload.substr(0, cut));
+    EXPECT_FALSE(short_one && short_one->recipe == recipe_of("a")) << cut;
+  }
+}
+
+TEST(StartOrder, PutsWhatIsFlaggedFirst) {
+  const FirstUse a{{1, 1}, false}, b{{2, 2}, true}, c{{3, 3}, false};
+  EXPECT_EQ(decode_start_order(encode_start_order({a, b, c})), (std::vector<FirstUse>{b, a, c}));
+  EXPECT_TRUE(decode_start_order("garbage").empty());
+}
+
+TEST(Preload, LoadsWhatThePreviousRunUsed) {
+  ScratchDirectory scratch;
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    EXPECT_FALSE(cache.preload()) << "there was no run before";
+    for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(make(cache, name));
+  }
+  Cache cache = Cache::open(options_in(scratch));
+  ASSERT_TRUE(cache.preload());
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(cache.stats().preloaded_entries, 3u);
+  EXPECT_EQ(make(cache, "b")->outcome, Outcome::memory_hit);
+}
+
+TEST(Preload, RemembersTheOrderOfARunThatWasItselfPreloaded) {
+  ScratchDirectory scratch;
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(make(cache, name));
+  }
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    ASSERT_TRUE(cache.preload());
+    ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+    ASSERT_TRUE(make(cache, "c"));
+    ASSERT_TRUE(make(cache, "a", {.load_first = true}));
+  }
+  Options options = options_in(scratch);
+  const auto store = open_store(scratch);
+  Cache cache = Cache::open(options);
+  ASSERT_TRUE(cache.preload());
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(cache.stats().preloaded_entries, 2u)
+      << "what was preloaded and not used is not the program's any more";
+}
+
+TEST(Preload, LeavesTheProductsOfAnotherDriverUnread) {
+  ScratchDirectory scratch;
+  const auto recipe = [](std::string_view driver, int i) {
+    return Recipe("program").add("driver", driver).add("n", std::to_string(i));
+  };
+  const std::string large(200'000, 'p');
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(cache.get_or_make(recipe("old", i), [&] { return large; }));
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(cache.get_or_make(recipe("new", i), [&] { return large; }));
+  }
+  const auto read_bytes = [] {
+    FILE* const file = std::fopen("/proc/self/io", "r");
+    if (file == nullptr) return 0ull;
+    unsigned long long read = 0;
+    (void)!std::fscanf(file, "rchar: %llu", &read);
+    std::fclose(file);
+    return read;
+  };
+  Cache cache = Cache::open(options_in(scratch));
+  const auto before = read_bytes();
+  ASSERT_TRUE(
+      cache.preload([](const Recipe& kept) { return as_text(kept.ingredients()[0].bytes) == "new"; }));
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  const auto read = read_bytes() - before;
+  EXPECT_EQ(cache.stats().preloaded_entries, 2u);
+  EXPECT_EQ(cache.stats().preload_unfit, 4u);
+  EXPECT_LT(read, 2 * large.size() + 50'000) << "the products of the old driver were read";
+}
+
+TEST(Preload, KeepsToItsBounds) {
+  ScratchDirectory scratch;
+  Options options = options_in(scratch);
+  {
+    Cache cache = Cache::open(options);
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_TRUE(cache.get_or_make(recipe_of(std::to_string(i)), [] { return std::string(1000, 'x'); }));
+    }
+  }
+  options.preload_size_max = 3500;
+  Cache cache = Cache::open(options);
+  ASSERT_TRUE(cache.preload());
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(cache.stats().preloaded_entries, 3u);
+}
+
+TEST(Preload, IsStoppedByClearAndBringsNothingBack) {
+  ScratchDirectory scratch;
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(make(cache, std::to_string(i)));
+  }
+  Cache cache = Cache::open(options_in(scratch));
+  ASSERT_TRUE(cache.preload());
+  cache.clear();
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(cache.get(recipe_of(std::to_string(i))));
+}
+
+TEST(Clear, ForgetsTheEntriesOfOneProgram) {
+  ScratchDirectory scratch;
+  Options mine = options_in(scratch);
+  mine.program = "mine";
+  Options other = options_in(scratch);
+  other.program = "other";
+  {
+    Cache cache = Cache::open(mine);
+    ASSERT_TRUE(make(cache, "of mine"));
+  }
+  {
+    Cache cache = Cache::open(other);
+    ASSERT_TRUE(make(cache, "of other"));
+  }
+  Cache cache = Cache::open(other);
+  EXPECT_EQ(cache.clear({.program = "mine"}).entries, 1u);
+  EXPECT_FALSE(cache.get(recipe_of("of mine")));
+  EXPECT_TRUE(cache.get(recipe_of("of other")));
+}
+
+}  // namespace
+}  // namespace larder

@@ -1,0 +1,173 @@
+#include "events/histogram.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace larder {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;  // 1 (first)
+constexpr unsigned kSubBits = 5;
+constexpr std::uint64_t kSub = 1 << kSubBits;
+
+constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
+  if (value < kSub) return value;
+  const auto shift = static_cast<unsigned>(std::bit_width(value)) - kSubBits - 1;
+  return shift * kSub + (value >> shift);
+}
+
+constexpr std::uint64_t lower_of(std::size_t bucket) noexcept {
+  if (bucket < 2 * kSub) return bucket;
+  const std::size_t shift = bucket / kSub - 1;
+  return (kSub + bucket % kSub) << shift;
+}
+
+constexpr std::uint64_t upper_of(std::size_t bucket) noexcept {
+  return bucket + 1 < Histogram::kBuckets ? lower_of(bucket + 1) - 1 : ~std::uint64_t{0};
+}
+
+static_assert(bucket_of(~std::uint64_t{0}) == Histogram::kBuckets - 1);
+static_assert(bucket_of(lower_of(1000)) == 1000 && bucket_of(upper_of(1000)) == 1000);
+
+void append_leb128(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+// False: cut off, too long, or not the shortest form.
+bool read_leb128(std::string_view& rest, std::uint64_t& value) noexcept {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(rest.front());
+    rest.remove_prefix(1);
+    const std::uint64_t bits = byte & 0x7f;
+    if (shift == 63 && bits > 1) return false;
+    value |= bits << shift;
+    if (byte < 0x80) return shift == 0 || byte != 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Histogram::record(std::uint64_t value, std::uint64_t times) noexcept {
+  times_[bucket_of(value)].fetch_add(times, std::memory_order_relaxed);
+  sum_.fetch_add(value * times, std::memory_order_relaxed);
+}
+
+Histogram& Histogram::operator=(const Histogram& other) noexcept {
+  if (this == &other) return *this;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    times_[i].store(other.times_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  sum_.store(other.sum(), std::memory_order_relaxed);
+  return *this;
+}
+
+Histogram& Histogram::operator+=(const Histogram& other) noexcept {
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    const std::uint64_t times = other.times_[i].load(std::memory_order_relaxed);
+    if (times != 0) times_[i].fetch_add(times, std::memory_order_relaxed);
+  }
+  sum_.fetch_add(other.sum(), std::memory_order_relaxed);
+  return *this;
+}
+
+Histogram& Histogram::operator-=(const Histogram& earlier) noexcept {
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    const std::uint64_t times = earlier.times_[i].load(std::memory_order_relaxed);
+    if (times != 0) times_[i].fetch_sub(times, std::memory_order_relaxed);
+  }
+  sum_.fetch_sub(earlier.sum(), std::memory_order_relaxed);
+  return *this;
+}
+
+std::uint64_t Histogram::count() const noexcept {
+  std::uint64_t all = 0;
+  for (const auto& times : times_) all += times.load(std::memory_order_relaxed);
+  return all;
+}
+
+double Histogram::mean() const noexcept {
+  const std::uint64_t all = count();
+  return all == 0 ? 0 : static_cast<double>(sum()) / static_cast<double>(all);
+}
+
+std::uint64_t Histogram::quantile(double q) const noexcept {
+  const std::uint64_t all = count();
+  if (all == 0) return 0;
+  const double share = q > 0 ? std::min(q, 1.0) : 0;  // NaN counts as 0
+  const double rank = std::ceil(share * static_cast<double>(all));
+  // Rounding in a double may lead past the last value that was recorded.
+  const std::uint64_t wanted =
+      rank >= static_cast<double>(all) ? all : std::max<std::uint64_t>(static_cast<std::uint64_t>(rank), 1);
+  std::uint64_t seen = 0;
+  Bucket last{0, 0, 0};
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    const std::uint64_t times = times_[i].load(std::memory_order_relaxed);
+    if (times == 0) continue;
+    last = {lower_of(i), upper_of(i), times};
+    seen += times;
+    if (seen >= wanted) break;
+  }
+  return last.middle();
+}
+
+std::vector<Histogram::Bucket> Histogram::buckets() const {
+  std::vector<Bucket> filled;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    const std::uint64_t times = times_[i].load(std::memory_order_relaxed);
+    if (times != 0) filled.push_back({lower_of(i), upper_of(i), times});
+  }
+  return filled;
+}
+
+std::string Histogram::encode() const {
+  const std::vector<Bucket> filled = buckets();
+  std::string out(1, static_cast<char>(kVersion));
+  append_leb128(out, sum());
+  append_leb128(out, filled.size());
+  std::size_t next = 0;
+  for (const Bucket& bucket : filled) {
+    const std::size_t index = bucket_of(bucket.lower);
+    append_leb128(out, index - next);
+    append_leb128(out, bucket.times);
+    next = index + 1;
+  }
+  return out;
+}
+
+Result<Histogram> Histogram::decode(std::string_view encoding) {
+  const auto damaged = [] { return fail(Code::damaged, "histogram: not an encoding"); };
+  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return damaged();
+  encoding.remove_prefix(1);
+  Histogram histogram;
+  std::uint64_t sum = 0;
+  std::uint64_t filled = 0;
+  if (!read_leb128(encoding, sum) || !read_leb128(encoding, filled) || filled > kBuckets) return damaged();
+  std::uint64_t next = 0;
+  std::uint64_t all = 0;
+  for (; filled > 0; --filled) {
+    std::uint64_t gap = 0;
+    std::uint64_t times = 0;
+    if (!read_leb128(encoding, gap) || !read_leb128(encoding, times)) return damaged();
+    if (gap >= kBuckets - next || times == 0 || all + times < all) return damaged();
+    histogram.times_[next + gap].store(times, std::memory_order_relaxed);
+    all += times;
+    next += gap + 1;
+  }
+  if (!encoding.empty()) return damaged();
+  histogram.sum_.store(sum, std::memory_order_relaxed);
+  return histogram;
+}
+
+bool operator==(const Histogram& a, const Histogram& b) noexcept {
+  for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
+    if (a.times_[i].load(std::memory_order_relaxed) != b.times_[i].load(std::memory_order_relaxed))
+      return false;
+  }
+  return a.sum() == b.sum();
+}
+
+}  // namespace larder

@@ -1,0 +1,81 @@
+#include "events/histogram_set.hpp"
+
+namespace larder {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;  // 1 (first)
+constexpr std::size_t kPrefixSize = 1 + 4;
+
+}  // namespace
+
+std::string_view name(Measure measure) noexcept {
+  switch (measure) {
+    case Measure::binary_size:
+      return "binary_size";
+    case Measure::cache_size_before:
+      return "cache_size_before";
+    case Measure::cache_size_after:
+      return "cache_size_after";
+    case Measure::hit_time:
+      return "hit_time";
+    case Measure::miss_make_time:
+      return "miss_make_time";
+    case Measure::status_hit_time:
+      return "status_hit_time";
+    case Measure::status_miss_time:
+      return "status_miss_time";
+  }
+  return "unknown";
+}
+
+Unit unit_of(Measure measure) noexcept {
+  return measure <= Measure::cache_size_after ? Unit::bytes : Unit::nanoseconds;
+}
+
+HistogramSet& HistogramSet::operator+=(const HistogramSet& other) noexcept {
+  for (std::size_t i = 0; i < kMeasureCount; ++i) histograms_[i] += other.histograms_[i];
+  return *this;
+}
+
+HistogramSet& HistogramSet::operator-=(const HistogramSet& earlier) noexcept {
+  for (std::size_t i = 0; i < kMeasureCount; ++i) histograms_[i] -= earlier.histograms_[i];
+  return *this;
+}
+
+std::string HistogramSet::encode() const {
+  std::string out(1, static_cast<char>(kVersion));
+  for (std::size_t i = 0; i < kMeasureCount; ++i) {
+    const Histogram reading = histograms_[i];
+    if (reading.count() == 0) continue;
+    const std::string encoded = reading.encode();
+    out.push_back(static_cast<char>(i));
+    for (unsigned byte = 0; byte < 4; ++byte) out.push_back(static_cast<char>(encoded.size() >> (8 * byte)));
+    out += encoded;
+  }
+  return out;
+}
+
+Result<std::unique_ptr<HistogramSet>> HistogramSet::decode(std::string_view encoding) {
+  const auto damaged = [] { return fail(Code::damaged, "histograms: not an encoding"); };
+  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return damaged();
+  encoding.remove_prefix(1);
+  auto set = std::make_unique<HistogramSet>();
+  for (std::size_t next = 0; !encoding.empty();) {
+    if (encoding.size() < kPrefixSize) return damaged();
+    const std::size_t number = static_cast<unsigned char>(encoding.front());
+    std::size_t size = 0;
+    for (unsigned byte = 0; byte < 4; ++byte) {
+      size |= std::size_t{static_cast<unsigned char>(encoding[1 + byte])} << (8 * byte);
+    }
+    encoding.remove_prefix(kPrefixSize);
+    if (number < next || number >= kMeasureCount || size > encoding.size()) return damaged();
+    auto histogram = Histogram::decode(encoding.substr(0, size));
+    if (!histogram || histogram->count() == 0) return damaged();
+    set->histograms_[number] = *histogram;
+    encoding.remove_prefix(size);
+    next = number + 1;
+  }
+  return set;
+}
+
+}  // namespace larder

@@ -1,0 +1,56 @@
+// The histograms that help to tune a cache of programs. Any thread may record, read and merge at any time.
+//
+//   encoding := version measure*
+//   measure  := number size histogram
+//   version  := u8 = 1; number := u8; size := u32, little-endian; histogram := `size` bytes, see
+//   histogram.hpp
+//
+// Empty histograms are left out; numbers ascend.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "events/histogram.hpp"
+
+namespace larder {
+
+// Numbers are stored: they never change meaning.
+enum class Measure : std::uint8_t {
+  binary_size = 0,        // per product made, not per use
+  cache_size_before = 1,  // weight of the cache just before a product is kept
+  cache_size_after = 2,   // and just after
+  hit_time = 3,           // answering a request from a tier
+  miss_make_time = 4,     // making the product of a miss
+  status_hit_time = 5,    // answering that a program is known good
+  status_miss_time = 6,   // finding it out
+};
+inline constexpr std::size_t kMeasureCount = 7;
+
+std::string_view name(Measure measure) noexcept;
+Unit unit_of(Measure measure) noexcept;
+
+// About 108 KiB: keep it on the heap.
+class HistogramSet {
+ public:
+  Histogram& operator[](Measure measure) noexcept { return histograms_[static_cast<std::size_t>(measure)]; }
+  const Histogram& operator[](Measure measure) const noexcept {
+    return histograms_[static_cast<std::size_t>(measure)];
+  }
+  HistogramSet& operator+=(const HistogramSet& other) noexcept;
+  // `earlier` must be an earlier reading of this one.
+  HistogramSet& operator-=(const HistogramSet& earlier) noexcept;
+
+  std::string encode() const;
+  // `damaged` when `encoding` is not exactly what encode() writes for some set.
+  static Result<std::unique_ptr<HistogramSet>> decode(std::string_view encoding);
+
+ private:
+  std::array<Histogram, kMeasureCount> histograms_;
+};
+
+}  // namespace larder

@@ -1,0 +1,2 @@
+#define LARDER_CHECKSUM_SET portable
+#include "format/checksum_kernel.hpp"

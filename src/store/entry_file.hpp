@@ -1,0 +1,52 @@
+// Reading one entry file: opened once, checked as a file, read or mapped, and verified before anyone sees it.
+// Any thread may call; no descriptor outlives a call.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+
+#include "base/file.hpp"
+#include "base/hot.hpp"
+#include "format/entry.hpp"
+#include "larder/bytes.hpp"
+#include "larder/event.hpp"
+#include "store/directory.hpp"
+
+namespace larder::entry_file {
+
+// Below this a read is faster than a mapping even where both are allowed.
+inline constexpr std::uint64_t kMapSizeMin = 64 * 1024;
+
+struct Limits {
+  bool may_map = false;
+  std::uint64_t file_bytes_max = 0;  // larger files are not read: too_large; 0: no limit
+};
+
+struct Opened {
+  Reason reason = Reason::absent;  // none, absent, unreadable, untrusted, out_of_resources
+  bool is_stale = false;           // a network file system lost it in between: worth a second try
+  File file;
+  struct stat status {};
+};
+
+// Opens the entry of `key` and checks what the file system says of it.
+LARDER_HOT Opened open(Directory& directory, const Key& key) noexcept;
+
+struct Content {
+  Reason reason = Reason::none;  // as Opened, and truncated, corrupt, other_version, too_large
+  bool is_stale = false;
+  format::EntryHead head;  // its views live as long as `memory`
+  std::shared_ptr<const void> memory;
+  BytesView product;
+};
+
+// The whole entry, verified.
+LARDER_HOT Content read(Directory& directory, const Opened& opened, const Limits& limits) noexcept;
+// The head only, verified; `product` stays empty.
+Content read_head(Directory& directory, const Opened& opened) noexcept;
+
+// What a call's errno (negative) means for who wanted to read.
+LARDER_HOT Reason reason_of_read(int error) noexcept;
+
+}  // namespace larder::entry_file

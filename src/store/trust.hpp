@@ -1,0 +1,28 @@
+// What the store requires of a file or directory before it uses it: the user's own, and nobody else may write
+// it.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace larder::trust {
+
+inline bool is_ours(const struct stat& status, uid_t user) noexcept {
+  return status.st_uid == user && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+inline bool is_our_directory(const struct stat& status, uid_t user) noexcept {
+  return S_ISDIR(status.st_mode) && is_ours(status, user);
+}
+
+inline bool is_our_file(const struct stat& status, uid_t user) noexcept {
+  return S_ISREG(status.st_mode) && is_ours(status, user);
+}
+
+// A directory in which nobody but the user and root can put another in the place of ours.
+inline bool is_safe_parent(const struct stat& status, uid_t user) noexcept {
+  if (!S_ISDIR(status.st_mode) || (status.st_uid != user && status.st_uid != 0)) return false;
+  return (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (status.st_mode & S_ISVTX) != 0;
+}
+
+}  // namespace larder::trust

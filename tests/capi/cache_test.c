@@ -1,0 +1,114 @@
+#define _DEFAULT_SOURCE /* mkdtemp */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "larder/larder.h"
+
+static const int64_t kSecond = 1000000000;
+
+static bool make(larder_made_product* made, larder_error** why, void* context) {
+  (void)why;
+  ++*(int*)context;
+  made->bytes = larder_bytes_create(larder_text("product"), NULL);
+  made->log = larder_text("a warning");
+  return true;
+}
+
+static bool refuse(larder_made_product* made, larder_error** why, void* context) {
+  (void)made;
+  (void)context;
+  *why = larder_error_create(LARDER_MAKER_FAILED, larder_text("no such type"));
+  return false;
+}
+
+static bool fits_all(const larder_recipe* recipe, void* context) {
+  CHECK(larder_recipe_kind(recipe).size != 0);
+  ++*(int*)context;
+  return true;
+}
+
+static void set(larder_options* options, const char* name, const char* text) {
+  CHECK(larder_options_set(options, larder_text(name), larder_text(text), NULL));
+}
+
+static void finds_what_was_made(const char* directory) {
+  char path[512];
+  larder_options* options = larder_options_create(NULL);
+  larder_recipe* recipe = larder_recipe_create(larder_text("program"), NULL);
+  larder_cache* cache;
+  larder_product product;
+  larder_request how;
+  larder_error* error = NULL;
+  larder_bytes* problems;
+  larder_totals* totals;
+  int made = 0;
+  int asked = 0;
+  snprintf(path, sizeof path, "%s/store", directory);
+  set(options, "dir", path);
+  snprintf(path, sizeof path, "%s/run", directory);
+  set(options, "runtime-dir", path);
+  set(options, "program", "capi_cache_test");
+
+  cache = larder_cache_open(options, NULL);
+  CHECK(cache != NULL);
+  problems = larder_cache_problems(cache, NULL);
+  CHECK(larder_bytes_view(problems).size == 0);
+  larder_bytes_destroy(problems);
+  CHECK(!larder_cache_get(cache, recipe, NULL, &product, &error) && error == NULL);
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_MADE && product.reason == LARDER_REASON_ABSENT);
+  CHECK_TEXT(larder_bytes_view(product.bytes), "product");
+  larder_bytes_destroy(product.bytes);
+  CHECK(larder_cache_flush(cache, 20 * kSecond));
+  CHECK(larder_cache_get_stats(cache).has_disk);
+  larder_cache_destroy(cache);
+
+  cache = larder_cache_open(options, NULL);
+  CHECK(larder_cache_preload(cache, fits_all, &asked));
+  CHECK(larder_cache_wait_for_preload(cache, 20 * kSecond));
+  CHECK(asked == 1 && larder_cache_get_stats(cache).preloaded_entries == 1);
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_MEMORY_HIT && made == 1);
+  larder_bytes_destroy(product.bytes);
+
+  memset(&how, 0, sizeof how);
+  how.mode = LARDER_MODE_BYPASS;
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, &how, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_BYPASSED && made == 2);
+  larder_bytes_destroy(product.bytes);
+
+  CHECK(larder_cache_reject(cache, recipe));
+  CHECK(!larder_cache_erase(cache, recipe));
+  CHECK(!larder_cache_get_or_make(cache, recipe, refuse, NULL, NULL, &product, &error));
+  CHECK(product.bytes == NULL && larder_error_code(error) == LARDER_MAKER_FAILED);
+  larder_error_destroy(error);
+  CHECK(larder_cache_put(cache, recipe, larder_text("made elsewhere"), kSecond, NULL));
+  CHECK(larder_cache_get(cache, recipe, NULL, &product, NULL));
+  CHECK_TEXT(larder_bytes_view(product.bytes), "made elsewhere");
+  larder_bytes_destroy(product.bytes);
+  CHECK(larder_cache_flush(cache, 20 * kSecond));
+  CHECK(larder_cache_clear(cache, larder_text("other kind"), larder_text("")) == 0);
+  CHECK(larder_cache_clear(cache, larder_text(""), larder_text("")) == 1);
+  CHECK(!larder_cache_get(cache, recipe, NULL, &product, NULL));
+  totals = larder_cache_totals(cache, NULL);
+  CHECK(larder_totals_outcome(totals, LARDER_OUTCOME_MEMORY_HIT) == 2);
+  larder_totals_destroy(totals);
+  larder_cache_close(cache, kSecond);
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_BYPASSED);
+  larder_bytes_destroy(product.bytes);
+  larder_cache_destroy(cache);
+  larder_recipe_destroy(recipe);
+  larder_options_destroy(options);
+}
+
+int main(void) {
+  char directory[] = "/tmp/larder-capi-XXXXXX";
+  char command[64];
+  CHECK(mkdtemp(directory) != NULL);
+  finds_what_was_made(directory);
+  snprintf(command, sizeof command, "rm -rf %s", directory);
+  CHECK(system(command) == 0);
+  return failures;
+}

@@ -1,0 +1,110 @@
+#include "tool/json.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace larder::tool {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// How many bytes of valid UTF-8 `text` begins with in one code point; 0 when it begins with none.
+std::size_t code_point(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xC2 && first <= 0xDF   ? 2
+                           : (first & 0xF0) == 0xE0         ? 3
+                           : first >= 0xF0 && first <= 0xF4 ? 4
+                                                            : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool surrogate = first == 0xED && second >= 0xA0;
+  const bool beyond = first == 0xF4 && second >= 0x90;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+}  // namespace
+
+void Json::separate() {
+  if (needs_comma_) text_.push_back(',');
+  needs_comma_ = true;
+}
+
+Json& Json::open(char bracket) {
+  separate();
+  text_.push_back(bracket);
+  needs_comma_ = false;
+  return *this;
+}
+
+Json& Json::close(char bracket) {
+  text_.push_back(bracket);
+  needs_comma_ = true;
+  return *this;
+}
+
+Json& Json::raw(std::string_view text) {
+  separate();
+  text_.append(text);
+  return *this;
+}
+
+Json& Json::key(std::string_view name) {
+  separate();
+  append_string(name);
+  text_.push_back(':');
+  needs_comma_ = false;
+  return *this;
+}
+
+Json& Json::value(std::string_view text) {
+  separate();
+  append_string(text);
+  return *this;
+}
+
+Json& Json::value(double number) {
+  if (!std::isfinite(number)) return null();
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
+  return raw(std::string_view(text, static_cast<std::size_t>(end - text)));
+}
+
+void Json::append_string(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  text_.push_back('"');
+  while (!text.empty()) {
+    const char c = text[0];
+    const auto byte = static_cast<unsigned char>(c);
+    const std::size_t size = code_point(text);
+    if (c == '"' || c == '\\') {
+      text_.push_back('\\');
+      text_.push_back(c);
+    } else if (c == '\n') {
+      text_ += "\\n";
+    } else if (byte < 0x20) {
+      text_ += "\\u00";
+      text_.push_back(kDigits[byte >> 4]);
+      text_.push_back(kDigits[byte & 15]);
+    } else if (size == 0) {
+      text_ += kReplacement;
+    } else {
+      text_ += text.substr(0, size);
+    }
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  text_.push_back('"');
+}
+
+Json begin_json() {
+  Json json;
+  json.begin_object().member("schema", 1);
+  return json;
+}
+
+}  // namespace larder::tool

@@ -1,0 +1,214 @@
+#include "tool/parse.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+#include "settings/suggest.hpp"
+#include "settings/units.hpp"
+
+namespace larder::tool {
+namespace {
+
+using settings::Kind;
+using settings::Row;
+
+// What CLI11 collects of one argument or setting.
+struct Slot {
+  CLI::Option* option = nullptr;
+  std::vector<std::string> texts;
+};
+
+class Grammar {
+ public:
+  Grammar();
+  Parsed parse(std::span<const std::string> words, const std::string& working_dir);
+
+ private:
+  void add(CLI::App& app, const Argument& argument, Slot& slot);
+  void take(const Argument& argument, const Slot& slot, Parsed& parsed) const;
+  void take_setting(const Row& row, const std::string& text, const std::string& working_dir,
+                    Parsed& parsed) const;
+  void refuse_values_of_negatives(std::span<const std::string> words, Parsed& parsed) const;
+  void refuse_extras(Parsed& parsed) const;
+
+  CLI::App app_{"", "larder"};
+  std::map<std::string_view, Slot> shared_;
+  std::map<std::string_view, Slot> settings_;
+  std::map<std::string_view, std::map<std::string_view, Slot>> commands_;
+};
+
+Grammar::Grammar() {
+  app_.set_help_flag();
+  app_.allow_extras();
+  app_.require_subcommand(0, 1);
+  for (const Argument& argument : shared_arguments()) add(app_, argument, shared_[argument.name]);
+  for (const Row& row : settings::table()) {
+    Slot& slot = settings_[row.name];
+    const std::string flag = settings::flag(row);
+    if (row.kind == Kind::boolean) {
+      slot.option = app_.add_flag(flag + "{on},--no-" + std::string(row.name) + "{off}", slot.texts, "");
+    } else {
+      slot.option = app_.add_option(flag, slot.texts)->expected(1)->allow_extra_args(false);
+    }
+    slot.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  for (const Command* command : commands()) {
+    CLI::App* sub = app_.add_subcommand(std::string(command->name));
+    sub->set_help_flag();
+    sub->allow_extras();
+    sub->fallthrough();
+    auto& slots = commands_[command->name];
+    for (const Argument& argument : command->arguments) add(*sub, argument, slots[argument.name]);
+    if (command->has_json) add(*sub, kJsonArgument, slots[kJsonArgument.name]);
+  }
+}
+
+void Grammar::add(CLI::App& app, const Argument& argument, Slot& slot) {
+  std::string name(argument.name);
+  if (name == "--help") name = "-h," + name;
+  if (argument.is_flag() && argument.value.empty()) {
+    slot.option = app.add_flag(name + "{}", slot.texts, "")->disable_flag_override();
+  } else {
+    slot.option = app.add_option(name, slot.texts);
+    if (argument.is_repeated && !argument.is_flag()) {
+      slot.option->expected(-1);
+    } else {
+      slot.option->expected(1)->allow_extra_args(false);
+    }
+  }
+  slot.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Grammar::take(const Argument& argument, const Slot& slot, Parsed& parsed) const {
+  if (slot.option->count() == 0) {
+    if (argument.is_required && !parsed.complaint) {
+      const std::string name(parsed.command->name);
+      parsed.complaint = {"larder " + name + " needs " + std::string(argument.name),
+                          std::string(argument.help) + " is missing", "see `larder help " + name + '`'};
+    }
+    return;
+  }
+  std::vector<std::string> choices;
+  if (!argument.choices.empty()) {
+    std::vector<std::string_view> words;
+    std::string_view rest = argument.choices;
+    while (!rest.empty()) {
+      const std::size_t blank = rest.find(' ');
+      words.push_back(rest.substr(0, blank));
+      rest = blank == std::string_view::npos ? std::string_view() : rest.substr(blank + 1);
+    }
+    for (const std::string& text : slot.texts) {
+      if (std::find(words.begin(), words.end(), text) != words.end() || parsed.complaint) continue;
+      const std::string_view meant = settings::nearest_word(text, words);
+      parsed.complaint = {
+          std::string(argument.name) + " cannot be " + settings::quoted(text),
+          "it is one of: " + std::string(argument.choices),
+          meant.empty() ? "choose one of them" : "did you mean " + settings::quoted(meant) + '?'};
+    }
+  }
+  auto& given = parsed.given[std::string(argument.name)];
+  given = slot.texts;
+  if (given.empty()) given.emplace_back();
+}
+
+void Grammar::take_setting(const Row& row, const std::string& text, const std::string& working_dir,
+                           Parsed& parsed) const {
+  std::string value = text;
+  const bool is_path = row.kind == Kind::path && !value.empty();
+  if (is_path && value[0] != '/' && !working_dir.empty()) value = working_dir + '/' + value;
+  const Result<void> set = settings::set_value(row, value, parsed.said);
+  if (set || parsed.complaint) return;
+  const std::string& what = set.error().what;
+  const std::size_t why = what.find(": ") + 2;
+  const std::size_t advice = what.rfind("; ");
+  parsed.complaint = {settings::flag(row) + " cannot be set so", what.substr(why, advice - why),
+                      advice == std::string::npos ? "see `larder help settings`" : what.substr(advice + 2)};
+}
+
+void Grammar::refuse_extras(Parsed& parsed) const {
+  const std::vector<std::string> extras = app_.remaining(true);
+  if (extras.empty() || parsed.complaint) return;
+  const std::string& extra = extras.front();
+  std::vector<std::string> known;
+  std::string noun = "command";
+  if (extra.starts_with("-")) {
+    noun = "flag";
+    for (const Argument& argument : shared_arguments()) known.emplace_back(argument.name);
+    if (parsed.command != nullptr) {
+      for (const Argument& argument : parsed.command->arguments) {
+        if (argument.is_flag()) known.emplace_back(argument.name);
+      }
+      if (parsed.command->has_json) known.emplace_back(kJsonArgument.name);
+    }
+    for (const Row& row : settings::table()) known.push_back(settings::flag(row));
+  } else if (parsed.command == nullptr) {
+    for (const Command* command : commands()) known.emplace_back(command->name);
+  } else {
+    const std::string name(parsed.command->name);
+    parsed.complaint = {"larder " + name + " has no use for " + settings::quoted(extra),
+                        "it takes no further arguments", "see `larder help " + name + '`'};
+    return;
+  }
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::string typed = extra.substr(0, extra.find('='));
+  const std::string_view meant = settings::nearest_word(typed, words);
+  std::string help = "see `larder help`";
+  if (noun == "flag" && parsed.command != nullptr)
+    help = "see `larder help " + std::string(parsed.command->name) + '`';
+  parsed.complaint = {"there is no " + noun + ' ' + settings::quoted(typed), "",
+                      meant.empty() ? help : "did you mean " + settings::quoted(meant) + '?'};
+}
+
+// CLI11 takes `--no-preload=on` for on.
+void Grammar::refuse_values_of_negatives(std::span<const std::string> words, Parsed& parsed) const {
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || !word.starts_with("--no-") || parsed.complaint) continue;
+    const std::string name = word.substr(5, equals - 5);
+    if (settings::find(name) == nullptr) continue;
+    parsed.complaint = {"--no-" + name + " takes no value", "it says off by itself",
+                        "write --no-" + name + ", or --" + name + word.substr(equals)};
+  }
+}
+
+Parsed Grammar::parse(std::span<const std::string> words, const std::string& working_dir) {
+  Parsed parsed;
+  try {
+    // CLI11 takes them from the back.
+    app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    parsed.complaint = {"the command line does not fit", error.what(), "see `larder help`"};
+  }
+  for (const Command* command : commands()) {
+    if (app_.got_subcommand(std::string(command->name))) parsed.command = command;
+  }
+  for (const Argument& argument : shared_arguments()) take(argument, shared_.at(argument.name), parsed);
+  if (parsed.given.find("--help") != parsed.given.end() ||
+      parsed.given.find("--version") != parsed.given.end()) {
+    parsed.complaint.reset();
+    return parsed;
+  }
+  refuse_values_of_negatives(words, parsed);
+  refuse_extras(parsed);
+  if (parsed.command != nullptr) {
+    const auto& slots = commands_.at(parsed.command->name);
+    for (const Argument& argument : parsed.command->arguments)
+      take(argument, slots.at(argument.name), parsed);
+    if (parsed.command->has_json) take(kJsonArgument, slots.at(kJsonArgument.name), parsed);
+  }
+  for (const Row& row : settings::table()) {
+    for (const std::string& text : settings_.at(row.name).texts) take_setting(row, text, working_dir, parsed);
+  }
+  return parsed;
+}
+
+}  // namespace
+
+Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
+  return Grammar().parse(words, working_dir);
+}
+
+}  // namespace larder::tool
