@@ -90,10 +90,13 @@ Reason decode_entry_header(BytesView bytes, std::uint64_t file_size, EntryHead& 
   if (head_size > file_size || product > file_size - head_size) return Reason::truncated;
   if (product < file_size - head_size) return Reason::corrupt;
 
+  const auto cost = load<std::uint64_t>(at + kCostAt);
+  if (cost > kEntryCostMax) return Reason::corrupt;  // the encoder never writes it
+
   head = EntryHead{};
   head.key = {load<std::uint64_t>(at + kKeyAt), load<std::uint64_t>(at + kKeyAt + 8)};
   head.made_at_unix_ns = load<std::int64_t>(at + kMadeAt);
-  head.cost = Nanoseconds(std::max<std::int64_t>(0, load<std::int64_t>(at + kCostAt)));
+  head.cost = Nanoseconds(static_cast<std::int64_t>(cost));
   head.head_size = head_size;
   head.product_size = product;
   head.product_checksum = load_checksum(at + kProductChecksumAt);

@@ -11,7 +11,7 @@
 //   key      := u64 high, u64 low: XXH3-128 of the recipe               at  16
 //   recipe_size, log_size, attachment_size, product_size := u64         at  32, 40, 48, 56
 //   made_at  := i64: nanoseconds since 1970                             at  64
-//   cost     := u64: nanoseconds that making took                       at  72
+//   cost     := u64: nanoseconds that making took, below 2^63           at  72
 //   product_checksum := u64 low, u64 high: XXH3-128 of the product      at  80
 //   reserved := 32 zero bytes                                           at  96
 //   recipe   := canonical bytes (docs/format.md); log, attachment := bytes
@@ -46,6 +46,7 @@ inline constexpr std::size_t kEntrySizeMin = 192;
 inline constexpr std::uint64_t kEntryRecipeSizeMax = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t kEntryLogSizeMax = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kEntryAttachmentSizeMax = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kEntryCostMax = ~std::uint64_t{0} >> 1;
 
 // What an entry says of itself. As input to encode_entry_head `product_checksum` and the sizes are not read.
 struct EntryHead {

@@ -126,6 +126,14 @@ TEST(EntryFormat, RefusesSizesThatAreNotThere) {
   }
 }
 
+TEST(EntryFormat, RefusesACostThatNoEncoderWrites) {
+  const std::string file = sample();
+  EntryHead head;
+  ASSERT_EQ(decode_entry_header(as_bytes(file), file.size(), head), Reason::none);
+  EXPECT_EQ(decode(forged(file, 72, kEntryCostMax, head.head_size)), Reason::none);
+  EXPECT_EQ(decode(forged(file, 72, kEntryCostMax + 1, head.head_size)), Reason::corrupt);
+}
+
 TEST(EntryFormat, RefusesPaddingThatSaysSomething) {
   const std::string file = sample();
   EntryHead head;
