@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 # Headers that cost seconds to compile live in one source file each.
-HEAVY = ("CLI/", "toml++/", "nlohmann/", "httplib.h")
+HEAVY = ("CLI/", "nlohmann/", "httplib.h")
 
 
 class Rules:

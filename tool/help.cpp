@@ -197,7 +197,26 @@ std::string settings_page() {
       "`7d`, `12h`\n"
       "or `1h30min`, switches `on` and `off`. *Project* says whether a project file may say it: such a file "
       "comes\n"
-      "with a checkout, so it can neither move files nor touch what others rely on.\n";
+      "with a checkout, so it can neither move files nor touch what others rely on.\n\n"
+      "## The config file\n"
+      "The part of TOML that settings need (grammar: `src/settings/config_text.hpp`):\n"
+      "```toml\n"
+      "# a remark\n"
+      "size-max = \"10G\"             # a size, a duration or another text stands in quotes, \"\" or ''\n"
+      "memory-entries-max = 10_000  # an integer or a switch (true, false) in none\n"
+      "[bundles]                    # a heading is optional and holds settings of its group only\n"
+      "bundles = [                  # a list of texts, over as many lines as it needs\n"
+      "  \"/usr/share/app/kernels.bundle\",\n"
+      "]\n"
+      "```\n"
+      "Headings are the titles below in small letters. In double quotes a backslash begins one of "
+      "`\\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX\n"
+      "\\UXXXXXXXX`; in single quotes it is itself. A value that does not fit, or a bare word such as `10G`, "
+      "costs its\n"
+      "setting; any other error costs the file, so that half of it is never taken for the whole. Each is "
+      "told "
+      "with file,\n"
+      "line, what is wrong and what to do.\n";
   each_group(
       [&](settings::Group group) {
         page += "\n## " + std::string(settings::title(group)) +

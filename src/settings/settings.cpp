@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "settings/config_text.hpp"
 #include "settings/suggest.hpp"
-#include "settings/toml.hpp"
 #include "settings/units.hpp"
 
 namespace larder::settings {
@@ -119,11 +119,11 @@ bool Resolver::take_file(const std::string& path, Origin origin) {
     return true;
   }
   if (!*text) return false;
-  const auto assignments = read_toml(**text);
+  const auto assignments = read_config_text(**text);
   if (!assignments) {
-    settings_.problems.push_back({origin, path + ':' + std::to_string(assignments.error().line),
-                                  "the config file is not used", assignments.error().what,
-                                  "write lines such as size-max = \"10G\""});
+    const ConfigError& error = assignments.error();
+    settings_.problems.push_back({origin, path + ':' + std::to_string(error.line),
+                                  "the config file is not used", error.what, error.advice});
     return true;
   }
   settings_.files.insert(settings_.files.begin(), path);
@@ -147,9 +147,15 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
                                   "write it in your own config file, or set " + variable(*row)});
     return;
   }
+  if (!one.section.empty() && one.section != section(row->group)) {
+    settings_.problems.push_back({origin, std::move(place), std::string(row->name) + " is not used",
+                                  "it stands below [" + one.section + "], where it does not belong",
+                                  "move it below [" + section(row->group) + "], or above the first heading"});
+    return;
+  }
   if (!one.problem.empty()) {
     settings_.problems.push_back(
-        to_problem(origin, std::move(place), *row, std::string(row->name) + ": " + one.problem));
+        {origin, std::move(place), std::string(row->name) + " cannot be set so", one.problem, one.advice});
     return;
   }
   say(*row, one.text, origin, std::move(place));

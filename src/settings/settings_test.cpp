@@ -9,8 +9,6 @@
 #include <fstream>
 #include <set>
 
-#include "settings/toml.hpp"
-
 namespace larder::settings {
 namespace {
 
@@ -186,7 +184,7 @@ TEST_F(Settle, AsksWhetherAnotherChoiceWasMeant) {
   EXPECT_EQ(settled().problems[0].advice, "did you mean `verify`?");
 }
 
-TEST_F(Settle, AFileThatIsNoTomlIsNotUsedAtAll) {
+TEST_F(Settle, AFileThatIsNoConfigFileIsNotUsedAtAll) {
   files[user_file] = "age-max = '1d'\nsize-max = \n";
   const Settings settings = settled();
   ASSERT_EQ(settings.problems.size(), 1u);
@@ -317,6 +315,29 @@ TEST_F(Settle, APathListComesAsAListOrWithColons) {
   EXPECT_EQ(*settled().values.bundles, (std::vector<std::string>{"/with:colon"}));
 }
 
+TEST_F(Settle, TakesASettingBelowTheHeadingOfItsGroupOnly) {
+  files[user_file] = "[disk]\nsize-max = '1G'\npreload = false\n[preloading]\npreload-time-max = '3s'\n";
+  const Settings settings = settled();
+  EXPECT_EQ(*settings.values.size_max, 1ull << 30);
+  EXPECT_EQ(*settings.values.preload_time_max, 3s);
+  EXPECT_TRUE(*settings.values.preload);
+  ASSERT_EQ(settings.problems.size(), 1u);
+  EXPECT_EQ(settings.problems[0].text(),
+            user_file +
+                ":3: preload is not used: it stands below [disk], where it does not belong; "
+                "move it below [preloading], or above the first heading");
+}
+
+TEST_F(Settle, GoesOnAfterAFileThatBrokeAnotherParser) {
+  files[user_file] = "size-max = '1G'\nf0i3e-max = [[[[[[[[[[[[[[}}}}}}}}}}}}}}}}[6[[0[[[[[[[[[[[s[[";
+  const Settings settings = settled();
+  ASSERT_EQ(settings.problems.size(), 1u);
+  EXPECT_EQ(settings.problems[0].where, user_file + ":2");
+  EXPECT_FALSE(settings.problems[0].why.empty());
+  EXPECT_FALSE(settings.problems[0].advice.empty());
+  EXPECT_EQ(*settings.values.size_max, 8ull << 30);
+}
+
 TEST_F(Settle, NeverThrowsOnTruncatedFiles) {
   const std::string whole =
       "size-max = '10G'\nbundles = [\n '/a', # one\n]\nage-max = \"\"\"7d\"\"\"\n[section]\nx = 1979-05-27\n";
@@ -380,25 +401,6 @@ TEST_F(ConfigFile, NeverBlocksOnAFifoNorReadsADirectory) {
 TEST_F(ConfigFile, IsRefusedWhenItIsHuge) {
   std::ofstream(path) << std::string(kConfigSizeMax + 1, '#');
   EXPECT_EQ(read_config_file(path).error().code, Code::refused);
-}
-
-TEST(Toml, LettersBeyondAsciiOutsideOfQuotesAreAnErrorLikeOthers) {
-  EXPECT_FALSE(read_toml("a = 1\xC5\x8E"
-                         "3\n")
-                   .has_value());
-  EXPECT_FALSE(read_toml("\xC3\x89 = 1\n").has_value());
-  EXPECT_EQ(read_toml("a = '\xC3\x89'  # \xC3\x89\n")->at(0).text, "\xC3\x89");
-}
-
-TEST(Toml, TellsWhatASettingCannotBe) {
-  const auto read = read_toml("a = 1.5\nb = [1]\nc = {}\nd = 2020-01-01\ne = ['x:y']\nf = 3\n");
-  ASSERT_TRUE(read.has_value());
-  ASSERT_EQ(read->size(), 6u);
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_FALSE((*read)[i].problem.empty()) << (*read)[i].name;
-    EXPECT_EQ((*read)[i].line, i + 1);
-  }
-  EXPECT_EQ((*read)[5].text, "3");
 }
 
 }  // namespace

@@ -258,6 +258,12 @@ std::string_view title(Group group) noexcept {
   return "";
 }
 
+std::string section(Group group) {
+  std::string name(title(group));
+  name[0] = static_cast<char>(name[0] - 'A' + 'a');
+  return name;
+}
+
 std::vector<std::string_view> choices(const Row& row) {
   std::vector<std::string_view> words;
   if (row.choices == kPolicies) {

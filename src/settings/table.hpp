@@ -56,6 +56,7 @@ std::string flag(const Row& row);      // `--size-max`
 std::string variable(const Row& row);  // `LARDER_SIZE_MAX`
 std::string_view name(Kind kind) noexcept;
 std::string_view title(Group group) noexcept;
+std::string section(Group group);  // its heading in a config file: the title in small letters
 // The words a Kind::choice may be; empty for other kinds.
 std::vector<std::string_view> choices(const Row& row);
 std::string choices_text(const Row& row);  // with blanks between them

@@ -55,8 +55,8 @@ class Floors(unittest.TestCase):
         self.assertIn("no .deps", self.run_check()[1])
 
     def test_refuses_a_heavy_header_in_two_places(self):
-        self.write("src/low/a.cpp", "#include <toml++/toml.h>\n")
-        self.write("src/low/b.cpp", "#include <toml++/toml.h>\n")
+        self.write("src/low/a.cpp", "#include <nlohmann/json.hpp>\n")
+        self.write("src/low/b.cpp", "#include <nlohmann/json.hpp>\n")
         self.assertIn("more than one source file", self.run_check()[1])
 
 
