@@ -29,7 +29,7 @@ LARDER_API std::string_view name(BundleTrust trust) noexcept;
 
 struct BundleOptions {
   // Files with public keys, as make_bundle_keys writes them.
-  std::vector<std::string> key_files;
+  std::vector<std::string> key_files{};
   // Use only what a trusted key has signed.
   bool require_signature = false;
 };

@@ -1,6 +1,6 @@
 // A Cache answers requests for products from its tiers, nearest first: memory, disk, bundles. What none of
-// them holds it has made, once, and keeps. Any thread may call anything at any time; a forked child may go
-// on.
+// them holds it has made, once, and keeps. What a bundle holds is not copied to the disk: put() it there.
+// Any thread may call anything at any time; a forked child may go on.
 //
 //   larder::Cache cache = larder::Cache::open({.dir = "/home/me/.cache/mine"});
 //   larder::Recipe recipe("opencl-program");
@@ -95,6 +95,7 @@ struct Selector {
 struct Cleared {
   std::uint64_t entries = 0;  // on disk
   std::uint64_t bytes = 0;
+  std::uint64_t bundle_entries = 0;  // in mounted bundles, selected or not: these stay
 };
 
 struct CacheStats {
@@ -107,7 +108,8 @@ struct CacheStats {
   std::uint64_t preloaded_bytes = 0;
   std::uint64_t preload_unfit = 0;  // passed over because they do not fit, products unread
   bool has_disk = false;
-  std::size_t bundles = 0;
+  std::uint64_t bundles = 0;  // mounted
+  std::uint64_t bundle_entries = 0;
 };
 
 class CacheCore;
@@ -170,9 +172,11 @@ class LARDER_API Cache {
   // Keeps a product made elsewhere. False: kept nowhere; an event says why.
   bool put(const Recipe& recipe, Bytes bytes, const Origin& origin = {});
   // The consumer (a driver, say) did not accept what it was given: removes it everywhere, so that the next
-  // request makes it anew, with reason refused. True when it was kept.
+  // request makes it anew, with reason refused. In a bundle, which is read-only, this cache passes it over
+  // from then on. True when it was kept.
   bool reject(const Recipe& recipe);
   // True when it was kept in memory or on disk. What is being made or written is not kept afterwards either.
+  // A bundle keeps what it has, and answers the next request.
   bool erase(const Recipe& recipe);
 
   // Begins to load, on a thread of low priority, what this program's previous run used first: those that it
@@ -185,7 +189,7 @@ class LARDER_API Cache {
 
   // Removes what is selected from memory, from what waits to be written or preloaded, and from disk, in one
   // call; nothing made or asked to be written before the call comes back after it. Bundles are read-only and
-  // stay.
+  // stay: the result says how many entries they hold.
   Cleared clear(const Selector& selector = {});
 
   // Writes what waits to be written; false when `deadline` passed first.

@@ -85,8 +85,9 @@ struct CounterSet;
 
 class LARDER_API Counters {
  public:
-  // Throws std::bad_alloc. The first one of the process begins the log that LARDER_LOG asks for.
-  Counters();
+  // Throws std::bad_alloc. The first one of the process begins the log that LARDER_LOG asks for. What is not
+  // `for_process` is left out of process_totals(): another set counts the same there.
+  explicit Counters(bool for_process = true);
   // Nobody may count here any more. What was counted stays in process_totals().
   ~Counters();
   Counters(const Counters&) = delete;

@@ -41,6 +41,9 @@ struct MemoryOptions {
   double low_water = 1;
   // How often one request tries again when those it waited for failed for the moment.
   std::uint32_t retries_max = 3;
+  // True: part of a cache that tells of its requests and counts them itself. Then this tier sends no events
+  // of requests, and what it counts is in its own counters only.
+  bool is_inner = false;
 };
 
 struct MemoryStats {

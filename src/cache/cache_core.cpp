@@ -15,6 +15,8 @@ std::uint64_t weigh(const Kept& kept) {
 
 MemoryOptions memory_options(const Options& said) {
   MemoryOptions options;
+  options.is_inner = true;
+
   const bool keeps = *said.memory && !*said.disable;
   if (!keeps) {
     options.bytes_max = 0;
@@ -53,16 +55,18 @@ CacheCore::CacheCore(settings::Settings settings)
       memory_(memory_options(settings_.values), weigh),
       negatives_(*settings_.values.negative_time, clock_) {
   for (const auto& each : settings_.problems) problem(each.text(), Reason::disabled);
-  if (!is_disabled_ && *settings_.values.persistent) open_disk();
+  if (is_disabled_) return;
+  if (*settings_.values.persistent) open_disk();
+  open_bundles();
 }
 
 CacheCore::~CacheCore() {
   close(close_time());
 }
 
-void CacheCore::problem(std::string text, Reason reason) {
+void CacheCore::problem(std::string text, Reason reason, Tier tier) {
   counters_.count(Counter::warnings);
-  emit({.kind = EventKind::warning, .reason = reason, .detail = text});
+  emit({.kind = EventKind::warning, .reason = reason, .tier = tier, .detail = text});
   problems_.push_back(std::move(text));
 }
 
@@ -84,6 +88,14 @@ void CacheCore::open_disk() {
         .idle = [this] { take_notes(); },
     });
   }
+}
+
+void CacheCore::open_bundles() {
+  const Options& said = settings_.values;
+  if (said.bundles->empty()) return;
+  bundles_ =
+      Bundles(*said.bundles, {.key_files = *said.bundle_keys, .require_signature = *said.require_signature},
+              [this](std::string what, Reason reason) { problem(std::move(what), reason, Tier::bundle); });
 }
 
 bool CacheCore::flush(std::chrono::nanoseconds deadline) {
@@ -109,6 +121,8 @@ CacheStats CacheCore::stats() const {
     stats.pending_bytes = writes_->pending_bytes();
   }
   stats.has_disk = store_ != nullptr;
+  stats.bundles = bundles_.size();
+  stats.bundle_entries = bundles_.entries();
   const PreloadReport preload = preloaded();
   stats.preloaded_entries = preload.loaded;
   stats.preloaded_bytes = preload.loaded_bytes;

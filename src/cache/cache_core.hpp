@@ -17,9 +17,11 @@
 
 #include "base/fork_list.hpp"
 #include "base/mutex.hpp"
+#include "cache/bundles.hpp"
 #include "cache/misses.hpp"
 #include "cache/negatives.hpp"
 #include "cache/preload.hpp"
+#include "cache/refusals.hpp"
 #include "cache/start_order.hpp"
 #include "cache/write_behind.hpp"
 #include "events/histogram_set.hpp"
@@ -78,12 +80,16 @@ class CacheCore {
   };
 
   void open_disk();
-  void problem(std::string text, Reason reason);
+  void open_bundles();
+  void problem(std::string text, Reason reason, Tier tier = Tier::none);
   Mode mode_of(const Request& how) const noexcept;
 
   // The steps of a request, in their order.
   Result<Kept> lead(Attempt& attempt, detail::AnyMaker maker);
   std::optional<Kept> find_below(Attempt& attempt);
+  std::optional<Kept> find_in_bundles(Attempt& attempt);
+  // refused and the like, else absent.
+  Reason why_taken_out(const Key& key) const;
   Result<Kept> make(Attempt& attempt, detail::AnyMaker maker);
   Result<Product> make_aside(Attempt& attempt, detail::AnyMaker maker, Reason reason);
   Result<Product> find_only(Attempt& attempt);
@@ -115,6 +121,8 @@ class CacheCore {
   MemoryTier<Kept> memory_;
   Negatives negatives_;
   std::unique_ptr<Store> store_;
+  Bundles bundles_;
+  Refusals refusals_;
   std::unique_ptr<HistogramSet> histograms_ = std::make_unique<HistogramSet>();
 
   Mutex notes_mutex_;

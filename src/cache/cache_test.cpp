@@ -39,6 +39,26 @@ TEST(Cache, MakesOnceAndThenHitsMemory) {
   EXPECT_EQ(made, 1);
 }
 
+TEST(Cache, TellsAndCountsEachRequestOnce) {
+  ScratchDirectory scratch;
+  std::vector<Outcome> told;
+  const auto listening = subscribe([&](const Event& event) {
+    if (event.kind == EventKind::request) told.push_back(event.outcome);
+  });
+  Cache cache = Cache::open(options_in(scratch));
+  CounterTotals before = Counters::process_totals();
+  const auto maker = [] { return std::string("bytes"); };
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(cache.get_or_make(recipe_of("a"), maker));
+  ASSERT_TRUE(cache.get(recipe_of("a")));
+  EXPECT_FALSE(cache.get(recipe_of("b")));
+  EXPECT_EQ(told, (std::vector{Outcome::made, Outcome::memory_hit, Outcome::memory_hit, Outcome::memory_hit,
+                               Outcome::failed}));
+  CounterTotals news = Counters::process_totals();
+  news -= before;
+  EXPECT_EQ(news.requests(), 5u);
+  EXPECT_EQ(news.requests(), cache.stats().totals.requests());
+}
+
 TEST(Cache, TouchesNoFileUnlessTold) {
   ScratchDirectory scratch;
   ::setenv("XDG_CACHE_HOME", scratch.path().c_str(), 1);
@@ -65,6 +85,8 @@ TEST(Cache, FindsOnDiskWhatAnEarlierOneMade) {
   const auto found = cache.get_or_make(recipe_of("a"), [] { return std::string("other"); });
   ASSERT_TRUE(found);
   EXPECT_EQ(found->outcome, Outcome::disk_hit);
+  EXPECT_EQ(found->reason, Reason::none);
+  EXPECT_EQ(cache.stats().totals[Reason::absent], 0u) << "a hit has no reason to be counted among the misses";
   EXPECT_EQ(found->bytes.text(), "bytes");
   EXPECT_EQ(found->log, "a warning");
   EXPECT_GE(found->cost, std::chrono::milliseconds(2));

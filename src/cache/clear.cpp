@@ -36,12 +36,15 @@ bool CacheCore::remove(const Recipe& recipe, Reason why) {
   clearings_.fetch_add(1, std::memory_order_acq_rel);
   negatives_.forget(recipe, key);
   const bool was_on_disk = forget_on_disk(recipe, key, why);
+  // Before it leaves memory, where nobody asks the bundles for it.
+  const bool was_new = why != Reason::cleared && refusals_.remember(key, why);
+  const bool was_in_bundle = was_new && bundles_.contains(key);
   const bool was_in_memory = memory_.erase(recipe);
-  return was_in_memory || was_on_disk;
+  return was_in_memory || was_on_disk || was_in_bundle;
 }
 
 Cleared CacheCore::clear(const Selector& selector) {
-  Cleared cleared;
+  Cleared cleared{.bundle_entries = bundles_.entries()};
   clearings_.fetch_add(1, std::memory_order_acq_rel);
   negatives_.clear();
   // What is in memory can be read again; telling the selected apart there is not worth a walk.

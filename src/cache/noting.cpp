@@ -86,9 +86,11 @@ void CacheCore::before_fork() noexcept {
   notes_mutex_.lock();
   order_.before_fork();
   negatives_.before_fork();
+  refusals_.before_fork();
 }
 
 void CacheCore::after_fork() noexcept {
+  refusals_.after_fork();
   negatives_.after_fork();
   order_.after_fork();
   notes_mutex_.unlock();

@@ -54,8 +54,8 @@ Result<Product> CacheCore::request(const Recipe& recipe, detail::AnyMaker maker,
   auto held = memory_.get_or_make(
       recipe, [&] { return lead(attempt, maker); }, {}, &answer);
   if (!attempt.led) attempt.outcome = held ? answer.outcome : Outcome::failed;
-  if (attempt.outcome == Outcome::memory_hit || attempt.outcome == Outcome::joined)
-    attempt.reason = Reason::none;
+  if (is_hit(attempt.outcome)) attempt.reason = Reason::none;
+
   if (!held) {
     tell_failure(attempt, held.error(), clock_.steady() - begin);
     return fail(held.error().code, std::move(held.error().what));
@@ -114,7 +114,30 @@ std::optional<Kept> CacheCore::find_below(Attempt& attempt) {
     }
     attempt.reason = found.reason;
   }
+  return find_in_bundles(attempt);
+}
+
+// What comes from a bundle is kept in memory alone: on this machine's disk it is already.
+std::optional<Kept> CacheCore::find_in_bundles(Attempt& attempt) {
+  if (bundles_.empty()) return std::nullopt;
+  Reason reason = refusals_.find(attempt.key);
+  if (reason == Reason::none) {
+    BundleLookup found =
+        bundles_.get(attempt.recipe, attempt.key, {.may_map = attempt.how.may_map}, counters_);
+    if (found) {
+      attempt.outcome = Outcome::bundle_hit;
+      std::string log(found.log);
+      return Kept{std::move(found.product), std::move(log), found.cost};
+    }
+    reason = found.reason;
+  }
+  if (attempt.reason == Reason::absent) attempt.reason = reason;
   return std::nullopt;
+}
+
+Reason CacheCore::why_taken_out(const Key& key) const {
+  const Reason why = refusals_.find(key);
+  return why == Reason::none ? Reason::absent : why;
 }
 
 Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
@@ -122,6 +145,7 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
   if (attempt.mode == Mode::refresh) attempt.reason = Reason::refreshed;
   // Now that the time of making is to be spent, the store's longer memory may say more than "absent".
   if (attempt.reason == Reason::absent && store_ != nullptr) attempt.reason = store_->absence(attempt.key);
+  if (attempt.reason == Reason::absent) attempt.reason = why_taken_out(attempt.key);
   miss(attempt);
   const auto begin = clock_.steady();
   Result<Made> made = [&] {
@@ -146,8 +170,13 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
   const auto log_max = *settings_.values.maker_log_max;
   if (made->log.size() > log_max) made->log.resize(log_max);
   Kept kept{std::move(made->bytes), std::move(made->log), cost};
+  // What a bundle has stays unwanted there.
+  if (!bundles_.contains(attempt.key)) refusals_.forget(attempt.key);
   if (made->keep) {
-    if (attempt.mode == Mode::refresh) forget_on_disk(attempt.recipe, attempt.key, Reason::refreshed);
+    if (attempt.mode == Mode::refresh) {
+      forget_on_disk(attempt.recipe, attempt.key, Reason::refreshed);
+      if (bundles_.contains(attempt.key)) refusals_.remember(attempt.key, Reason::refreshed);
+    }
     keep(attempt, kept, attempt.how.texts);
   } else {
     attempt.reason = Reason::nothing_to_store;

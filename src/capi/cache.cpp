@@ -132,7 +132,8 @@ void larder_cache_close(larder_cache* cache, int64_t deadline_ns) {
 larder_cache_stats larder_cache_get_stats(const larder_cache* cache) {
   const CacheStats stats = cache->cache.stats();
   return {stats.memory_entries,    stats.memory_bytes,    stats.pending_entries, stats.pending_bytes,
-          stats.preloaded_entries, stats.preloaded_bytes, stats.preload_unfit,   stats.has_disk};
+          stats.preloaded_entries, stats.preloaded_bytes, stats.preload_unfit,   stats.has_disk,
+          stats.bundles,           stats.bundle_entries};
 }
 
 larder_totals* larder_cache_totals(const larder_cache* cache, larder_error** error) {

@@ -23,6 +23,7 @@ constinit thread_local ThreadCounters t_counters LARDER_INITIAL_EXEC;
 
 struct CounterSet {
   std::size_t number = 0;
+  bool is_for_process = true;
   CounterTotals departed;  // of threads that ended, and what was counted without words
   CounterSet* next = nullptr;
 };
@@ -169,7 +170,7 @@ void in_child() noexcept NO_THREAD_SAFETY_ANALYSIS {
 
 }  // namespace
 
-Counters::Counters() : set_(new CounterSet) {
+Counters::Counters(bool for_process) : set_(new CounterSet) {
   log_as_environment_says();
   at_fork(kFloor, {before_fork, after_fork, in_child});
   MutexLock lock(registry.mutex);
@@ -180,13 +181,14 @@ Counters::Counters() : set_(new CounterSet) {
     link = &(*link)->next;
   }
   set_->number = number_;
+  set_->is_for_process = for_process;
   set_->next = *link;
   *link = set_;
 }
 
 Counters::~Counters() {
   MutexLock lock(registry.mutex);
-  registry.departed += totals_of(*set_);
+  if (set_->is_for_process) registry.departed += totals_of(*set_);
   for (const Thread* thread = registry.threads; thread != nullptr; thread = thread->next) {
     if (CounterWord* const words = words_of(*thread, number_)) {
       thread->slots[number_].store(nullptr, std::memory_order_relaxed);
@@ -237,7 +239,9 @@ CounterTotals Counters::totals() const noexcept {
 CounterTotals Counters::process_totals() noexcept {
   MutexLock lock(registry.mutex);
   CounterTotals totals = registry.departed;
-  for (const CounterSet* set = registry.sets; set != nullptr; set = set->next) totals += totals_of(*set);
+  for (const CounterSet* set = registry.sets; set != nullptr; set = set->next) {
+    if (set->is_for_process) totals += totals_of(*set);
+  }
   return totals;
 }
 

@@ -29,7 +29,8 @@ policy::BudgetOptions budget_options(const MemoryOptions& options) {
 }  // namespace
 
 Core::Core(const MemoryOptions& options, const TypeFacts& facts)
-    : facts_(facts),
+    : MemoryCore(options.is_inner),
+      facts_(facts),
       bytes_max_(options.bytes_max),
       count_max_(options.count_max),
       retries_max_(options.retries_max),

@@ -320,7 +320,7 @@ void Core::tell(const Request& request, Key key, const Product& product, const A
   const bool is_saved = answer.outcome == Outcome::memory_hit || answer.outcome == Outcome::joined;
   counters_.count(answer.outcome, is_saved ? answer.cost : Nanoseconds(0));
   if (answer.reason != Reason::none) counters_.count(answer.reason);
-  if (!is_listened()) return;
+  if (is_inner_ || !is_listened()) return;
   emit({.kind = EventKind::request,
         .outcome = answer.outcome,
         .reason = answer.reason,
@@ -334,6 +334,7 @@ void Core::tell(const Request& request, Key key, const Product& product, const A
 }
 
 void MemoryCore::tell_hit(const Slot* slot) const noexcept {
+  if (is_inner_) return;
   const Record& record = *slot->record;
   const Nanoseconds cost = nanoseconds(record.cost_ns.load(std::memory_order_relaxed));
   emit({.kind = EventKind::request,

@@ -103,11 +103,40 @@ static void finds_what_was_made(const char* directory) {
   larder_options_destroy(options);
 }
 
+static void finds_what_a_bundle_has(void) {
+  larder_options* options = larder_options_create(NULL);
+  larder_recipe* recipe = larder_recipe_create(larder_text("program"), NULL);
+  larder_cache* cache;
+  larder_product product;
+  larder_bytes* problems;
+  int made = 0;
+  CHECK(larder_recipe_add(recipe, larder_text("name"), larder_text("from a bundle"), NULL));
+  set(options, "bundles", "/nowhere.bundle:" TESTDATA "/hit-1.bundle");
+  cache = larder_cache_open(options, NULL);
+  problems = larder_cache_problems(cache, NULL);
+  CHECK(larder_bytes_view(problems).size != 0); /* of the one that is missing */
+  larder_bytes_destroy(problems);
+  CHECK(larder_cache_get_stats(cache).bundles == 1);
+  CHECK(larder_cache_get_stats(cache).bundle_entries == 1);
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_BUNDLE_HIT && product.cost_ns == 2 * kSecond && made == 0);
+  CHECK_TEXT(larder_bytes_view(product.bytes), "product of a bundle");
+  larder_bytes_destroy(product.bytes);
+  CHECK(larder_cache_reject(cache, recipe));
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  CHECK(product.outcome == LARDER_OUTCOME_MADE && product.reason == LARDER_REASON_REFUSED && made == 1);
+  larder_bytes_destroy(product.bytes);
+  larder_cache_destroy(cache);
+  larder_recipe_destroy(recipe);
+  larder_options_destroy(options);
+}
+
 int main(void) {
   char directory[] = "/tmp/larder-capi-XXXXXX";
   char command[64];
   CHECK(mkdtemp(directory) != NULL);
   finds_what_was_made(directory);
+  finds_what_a_bundle_has();
   snprintf(command, sizeof command, "rm -rf %s", directory);
   CHECK(system(command) == 0);
   return failures;

@@ -64,12 +64,13 @@ LARDER_API bool larder_cache_get(larder_cache* cache, const larder_recipe* recip
 /* Keeps a copy of a product made elsewhere; `cost_ns` is what making it took. True: it is kept. */
 LARDER_API bool larder_cache_put(larder_cache* cache, const larder_recipe* recipe, larder_view product,
                                  int64_t cost_ns, larder_error** error);
-/* A driver, say, did not accept it: it is removed everywhere. True when it was kept. */
+/* A driver, say, did not accept it: it is removed everywhere, and passed over in bundles. True when it was
+   kept. */
 LARDER_API bool larder_cache_reject(larder_cache* cache, const larder_recipe* recipe);
 LARDER_API bool larder_cache_erase(larder_cache* cache, const larder_recipe* recipe);
 
 /* Removes the entries of recipes of `kind` that `program` used at its last start; empty views mean all. The
-   number removed from disk. */
+   number removed from disk. Bundles are read-only and stay: see larder_cache_stats. */
 LARDER_API uint64_t larder_cache_clear(larder_cache* cache, larder_view kind, larder_view program);
 
 /* Whether a recipe can be used on this machine. */
@@ -92,6 +93,8 @@ typedef struct larder_cache_stats {
   uint64_t preloaded_bytes;
   uint64_t preload_unfit;
   bool has_disk;
+  uint64_t bundles; /* mounted */
+  uint64_t bundle_entries;
 } larder_cache_stats;
 LARDER_API larder_cache_stats larder_cache_get_stats(const larder_cache* cache);
 LARDER_API larder_totals* larder_cache_totals(const larder_cache* cache, larder_error** error);

@@ -138,12 +138,13 @@ class LARDER_API MemoryCore {
   inline void count_hit(Slot& slot) noexcept;
 
  protected:
-  MemoryCore() = default;
+  explicit MemoryCore(bool is_inner) : counters_(!is_inner), is_inner_(is_inner) {}
   ~MemoryCore() = default;
 
   // Moves on by 1 << 4 each time a small share of the products has been replaced.
   alignas(64) std::atomic<std::uint32_t> stamp_{1u << 4};
   Counters counters_;
+  const bool is_inner_;
 };
 
 // Says in the slot that it was used now; writes only when that is news.
