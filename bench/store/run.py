@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Measures the store beside raw files, LMDB, SQLite and seed 001's layout, taking turns, and holds it to its bars.
 
-  run.py --bin build/bench/bench [--dir FOLDER] [--quick] [--json]
+  run.py [--build TREE] [--results FOLDER] [--dir FOLDER] [--quick] [--json]
 
-FOLDER must lie on the file system that counts (a disk, not memory). Ratios are medians over pairs of neighbouring
-runs: larder's time divided by a raw file's. Exits 0 when every bar holds, 1 when one does not.
+DIR must lie on the file system that counts (a disk, not memory); without it the build tree is taken. Ratios are
+medians over pairs of neighbouring runs: larder's time divided by a raw file's. Exits 0 when every bar is met, 1 when
+one is missed, 2 when it could not run.
 """
 import argparse
+import io
 import json
 import pathlib
 import shutil
@@ -16,6 +18,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import machine  # noqa: E402
+
 median = statistics.median
 SIZES = (100, 1000, 20_000, 300_000, 10_000_000)
 
@@ -23,9 +28,9 @@ SIZES = (100, 1000, 20_000, 300_000, 10_000_000)
 class Bench:
     def __init__(self, arguments):
         self.quick = arguments.quick
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="larder-bench-", dir=arguments.dir))
         self.program = {}
-        self.bin = pathlib.Path(arguments.bin)
+        self.bin = arguments.build / "bench"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="larder-bench-", dir=arguments.dir or arguments.build))
         for path in sorted(self.bin.glob("larder_store_bench*")):
             for peer in subprocess.run([path, "peers"], capture_output=True, text=True, check=True).stdout.split():
                 self.program[peer] = path
@@ -87,31 +92,55 @@ class Verdicts:
 
     def add(self, what, value, limit, unit="", at_least=False):
         good = value >= limit if at_least else value <= limit
-        self.rows.append({"what": what, "value": round(value, 3), "limit": limit, "unit": unit, "holds": good,
+        self.rows.append({"what": what, "value": round(value, 3), "limit": limit, "unit": unit, "met": good,
                           "at_least": at_least})
 
-    def show(self):
-        print(f"\n{'bar':52} {'measured':>10} {'limit':>10}")
+    def show(self, out):
+        print(f"\n{'bar':52} {'measured':>10} {'limit':>10}", file=out)
         for row in self.rows:
             sign = ">=" if row["at_least"] else "<="
             print(f"{row['what']:52} {row['value']:>10.6g} {sign + ' ' + format(row['limit'], 'g'):>10} {row['unit']:3}"
-                  f" {'' if row['holds'] else 'MISSED'}")
+                  f" {'met' if row['met'] else 'MISSED'}", file=out)
 
 
-def table(title, columns, rows):
-    print(f"\n{title}")
-    print(f"{'':18}" + "".join(f"{c:>18}" for c in columns))
+def table(out, title, columns, rows):
+    print(f"\n{title}", file=out)
+    print(f"{'':18}" + "".join(f"{c:>18}" for c in columns), file=out)
     for name, cells in rows:
-        print(f"{name:18}" + "".join(f"{c:>18}" for c in cells))
+        print(f"{name:18}" + "".join(f"{c:>18}" for c in cells), file=out)
+
+
+def show(out, bench, results, bars):
+    def cells(of):
+        return [f"{us:.1f} ({ratio:.2f})" for us, ratio in of]
+    table(out, "fresh process, open + one get: us (of raw)", map(str, SIZES),
+          [(p, cells(results["fresh"][s][p] for s in SIZES)) for p in bench.program])
+    table(out, "fresh process, open + 100 gets: us (of raw)", ("100", "20000"),
+          [(p, cells(results["hundred"][s][p] for s in (100, 20_000))) for p in bench.program])
+    for size in results["hot"]:
+        kinds = ("get", "miss", "put", "put_existing")
+        table(out, f"one process, {size} B: us (of raw)", kinds,
+              [(p, cells(results["hot"][size][p][k] for k in kinds)) for p in bench.program])
+    table(out, "64 processes want one product", ("ms over making", "made", "failed"),
+          [(p, [f"{x:g}" for x in results["storm"][p].values()]) for p in bench.program])
+    table(out, "8 processes, 500 x 20 kB, 30 % puts", ("gets/s", "puts/s", "failed"),
+          [(p, [f"{x:g}" for x in results["hammer"][p].values()]) for p in bench.program])
+    print(f"\neviction: {results['evict']}", file=out)
+    bars.show(out)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True, help="where the bench programs are")
+    parser.add_argument("--build", type=pathlib.Path, default=machine.ROOT / "build/bench",
+                        help="build tree of the preset `bench`")
+    parser.add_argument("--results", type=pathlib.Path, help="write store.txt and store.json into this folder")
     parser.add_argument("--dir", help="a folder on the disk to measure on")
-    parser.add_argument("--quick", action="store_true", help="a quarter of the rounds")
+    parser.add_argument("--quick", action="store_true", help="a smoke of some seconds: its figures mean nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     arguments = parser.parse_args()
+    if not (arguments.build / "bench/larder_store_bench").exists():
+        print(f"run.py: {arguments.build}/bench/larder_store_bench is not there; build the preset `bench` first", file=sys.stderr)
+        return 2
     bench, bars, results = Bench(arguments), Verdicts(), {}
     try:
         bench.fill()
@@ -122,6 +151,9 @@ def main():
         results["hammer"] = {peer: bench.call("hammer", peer, f"hammer-{peer}", 8) for peer in bench.program}
         results["start_ms"] = bench.start()
         results["evict"] = bench.call("evict", "larder", "evict", 20_000 if arguments.quick else 100_000)
+    except (RuntimeError, OSError) as error:
+        print(f"run.py: {error}", file=sys.stderr)
+        return 2
     finally:
         shutil.rmtree(bench.folder, ignore_errors=True)
 
@@ -147,26 +179,16 @@ def main():
     bars.add("longest step of eviction", results["evict"]["longest_us"] / 1e3, 2, "ms")
     bars.add("memory that eviction takes", results["evict"]["rss_growth_kb"] / 1024, 1, "MB")
 
-    if arguments.json:
-        print(json.dumps({"schema": 1, "results": results, "bars": bars.rows}))
-    else:
-        def cells(of):
-            return [f"{us:.1f} ({ratio:.2f})" for us, ratio in of]
-        table("fresh process, open + one get: us (of raw)", map(str, SIZES),
-              [(p, cells(results["fresh"][s][p] for s in SIZES)) for p in bench.program])
-        table("fresh process, open + 100 gets: us (of raw)", ("100", "20000"),
-              [(p, cells(results["hundred"][s][p] for s in (100, 20_000))) for p in bench.program])
-        for size in results["hot"]:
-            kinds = ("get", "miss", "put", "put_existing")
-            table(f"one process, {size} B: us (of raw)", kinds,
-                  [(p, cells(results["hot"][size][p][k] for k in kinds)) for p in bench.program])
-        table("64 processes want one product", ("ms over making", "made", "failed"),
-              [(p, [f"{x:g}" for x in results["storm"][p].values()]) for p in bench.program])
-        table("8 processes, 500 x 20 kB, 30 % puts", ("gets/s", "puts/s", "failed"),
-              [(p, [f"{x:g}" for x in results["hammer"][p].values()]) for p in bench.program])
-        print(f"\neviction: {results['evict']}")
-        bars.show()
-    return 0 if all(row["holds"] for row in bars.rows) else 1
+    report = {"schema": 1, "machine": machine.facts(), "results": results, "bars": bars.rows}
+    out = io.StringIO()
+    print(machine.line(report["machine"]), file=out)
+    show(out, bench, results, bars)
+    print(json.dumps(report) if arguments.json else out.getvalue())
+    if arguments.results:
+        arguments.results.mkdir(parents=True, exist_ok=True)
+        (arguments.results / "store.txt").write_text(out.getvalue())
+        (arguments.results / "store.json").write_text(json.dumps(report))
+    return 0 if arguments.quick or all(row["met"] for row in bars.rows) else 1
 
 
 if __name__ == "__main__":

@@ -19,6 +19,10 @@ bool is_of(const PendingWrite& write, const Recipe& recipe, const Key& key) noex
   return write.key == key && write.recipe == recipe;
 }
 
+bool has_turn(const std::shared_ptr<const PendingWrite>& write) noexcept {
+  return write->turn != nullptr;
+}
+
 }  // namespace
 
 WriteBehind::WriteBehind(WriteBehindOptions options) : options_(std::move(options)) {}
@@ -64,8 +68,7 @@ bool WriteBehind::add(PendingWrite write) {
 }
 
 bool WriteBehind::is_awaited() const {
-  return std::any_of(waiting_.begin(), waiting_.end(),
-                     [](const auto& each) { return each->turn != nullptr; });
+  return std::any_of(waiting_.begin(), waiting_.end(), has_turn);
 }
 
 bool WriteBehind::start() {
@@ -146,7 +149,7 @@ std::uint64_t WriteBehind::pending_bytes() const {
   return bytes_;
 }
 
-// Waits for work and takes the oldest; null when closing.
+// Waits for work and takes the oldest, of what is awaited if there is such; null when closing.
 std::shared_ptr<const PendingWrite> WriteBehind::next_write() {
   MutexLock lock(mutex_);
   const bool was_writing = writing_ != nullptr;
@@ -166,8 +169,11 @@ std::shared_ptr<const PendingWrite> WriteBehind::next_write() {
     changed_.wait_for(mutex_, begin - now);
   }
   if (closing_ || waiting_.empty()) return nullptr;
-  writing_ = std::move(waiting_.front());
-  waiting_.pop_front();
+  // What other processes may be waiting for goes first.
+  const auto awaited = std::find_if(waiting_.begin(), waiting_.end(), has_turn);
+  const auto next = awaited != waiting_.end() ? awaited : waiting_.begin();
+  writing_ = std::move(*next);
+  waiting_.erase(next);
   return writing_;
 }
 

@@ -34,7 +34,8 @@ struct PendingWrite {
   std::string log;
   Bytes attachment;
   Nanoseconds cost{0};
-  // Other processes may be waiting for it: it is written without delay, and the turn is let go once it is.
+  // Other processes may be waiting for it: it is written without delay and before all others, and the turn is
+  // let go once it is.
   std::shared_ptr<const MakeTurn> turn{};
 };
 

@@ -238,20 +238,22 @@ TEST(IndexFormat, GoesOnBehindATornRecord) {
 TEST(IndexFormat, GivesTotalsBackOrNothing) {
   Totals totals;
   totals.fold_next = 17;
-  totals.fold_end = 6400;
+  totals.folds = 6400;
   totals.roll_next = 3;
   totals.evict_next = 255;
   totals.rolled_at_unix_ns = 12345;
+  totals.sequence = 78;
   totals.shards[200] = {.bytes = 99, .entries = 4, .is_known = true};
   TotalsBytes bytes;
   encode_totals(totals, bytes);
   Totals back;
   ASSERT_TRUE(decode_totals(bytes, back));
   EXPECT_EQ(back.fold_next, 17u);
-  EXPECT_EQ(back.fold_end, 6400u);
+  EXPECT_EQ(back.folds, 6400u);
   EXPECT_EQ(back.roll_next, 3u);
   EXPECT_EQ(back.evict_next, 255u);
   EXPECT_EQ(back.rolled_at_unix_ns, 12345);
+  EXPECT_EQ(back.sequence, 78u);
   EXPECT_EQ(back.shards[200].bytes, 99u);
   EXPECT_EQ(back.shards[200].entries, 4u);
   EXPECT_TRUE(back.shards[200].is_known);

@@ -23,10 +23,11 @@ constexpr std::size_t kCheckAt = 56;
 constexpr char kTotalsMark[8] = {'L', 'A', 'R', 'D', 'T', 'O', 'T', '\n'};
 constexpr std::size_t kTotalsVersionAt = 8;
 constexpr std::size_t kFoldNextAt = 12;
-constexpr std::size_t kFoldEndAt = 16;
+constexpr std::size_t kFoldsAt = 16;
 constexpr std::size_t kRollNextAt = 24;
 constexpr std::size_t kEvictNextAt = 28;
 constexpr std::size_t kRolledAtAt = 32;
+constexpr std::size_t kSequenceAt = 40;
 constexpr std::size_t kShardsAt = 64;
 constexpr std::size_t kShardSize = 16;
 
@@ -98,12 +99,13 @@ void encode_totals(const Totals& totals, TotalsBytes& bytes) noexcept {
   bytes.fill(std::byte{0});
   std::byte* const at = bytes.data();
   std::memcpy(at, kTotalsMark, sizeof kTotalsMark);
-  store(at + kTotalsVersionAt, std::uint32_t{kIndexVersion});
+  store(at + kTotalsVersionAt, std::uint32_t{kTotalsVersion});
   store(at + kFoldNextAt, totals.fold_next);
-  store(at + kFoldEndAt, totals.fold_end);
+  store(at + kFoldsAt, totals.folds);
   store(at + kRollNextAt, totals.roll_next);
   store(at + kEvictNextAt, totals.evict_next);
   store(at + kRolledAtAt, totals.rolled_at_unix_ns);
+  store(at + kSequenceAt, totals.sequence);
   for (std::size_t i = 0; i < kTotalsShards; ++i) {
     std::byte* const shard = at + kShardsAt + i * kShardSize;
     store(shard, totals.shards[i].bytes);
@@ -118,7 +120,7 @@ bool decode_totals(BytesView bytes, Totals& totals) noexcept {
   if (bytes.size() != kTotalsSize) return false;
   const std::byte* const at = bytes.data();
   if (std::memcmp(at, kTotalsMark, sizeof kTotalsMark) != 0 ||
-      load<std::uint32_t>(at + kTotalsVersionAt) != kIndexVersion ||
+      load<std::uint32_t>(at + kTotalsVersionAt) != kTotalsVersion ||
       load<std::uint64_t>(at + kCheckAt) != totals_check(at)) {
     return false;
   }
@@ -126,10 +128,11 @@ bool decode_totals(BytesView bytes, Totals& totals) noexcept {
     return std::min<std::uint32_t>(load<std::uint32_t>(at + where), kTotalsShards);
   };
   totals.fold_next = shard_number(kFoldNextAt);
-  totals.fold_end = load<std::uint64_t>(at + kFoldEndAt);
+  totals.folds = load<std::uint64_t>(at + kFoldsAt);
   totals.roll_next = shard_number(kRollNextAt) % kTotalsShards;
   totals.evict_next = shard_number(kEvictNextAt) % kTotalsShards;
   totals.rolled_at_unix_ns = load<std::int64_t>(at + kRolledAtAt);
+  totals.sequence = load<std::uint64_t>(at + kSequenceAt);
   for (std::size_t i = 0; i < kTotalsShards; ++i) {
     const std::byte* const shard = at + kShardsAt + i * kShardSize;
     totals.shards[i].bytes = load<std::uint64_t>(shard);

@@ -2,7 +2,8 @@
 // was there before. It may be lost, cut or damaged at any time: the entries are the truth. Encode and decode,
 // no I/O.
 //
-//   journal     := record*          appended by every process; news that no table knows yet
+//   journal     := record*          appended by every process; news that no table knows yet. `stored` stands
+//                                   there before its entry is published
 //   shard index := record*          sorted by key, one for each key: `stored` is there, `gone` is remembered
 //   record      := mark version event reason uses zero key bytes cost at zero check             (64 bytes)
 //   mark        := a7 5c                                      at  0
@@ -16,14 +17,16 @@
 //   at          := i64: last use, or departure; ns since 1970 at 40
 //   check       := u64: low half of XXH3-128 of what stands before it  at 56
 //
-//   totals      := mark version fold_next fold_end roll_next zero rolled_at zero check shard*256
+//   totals      := sums sums        written in turn, so that one is whole at any time; the later one counts
+//   sums        := mark version fold_next folds roll_next evict_next rolled_at sequence zero check shard*256
 //   mark        := "LARDTOT\n"                                at  0
-//   version     := u32 = 1                                    at  8
-//   fold_next   := u32: shards before it hold the first fold_end bytes of the journal already   at 12
-//   fold_end    := u64                                        at 16
+//   version     := u32 = 2                                    at  8
+//   fold_next   := u32: shards before it hold journal.old already                              at 12
+//   folds       := u64: journals folded so far                at 16
 //   roll_next   := u32: the shard to be compared with its directory next                        at 24
 //   evict_next  := u32: the shard to evict from next          at 28
 //   rolled_at   := i64: when that was last done               at 32
+//   sequence    := u64: how often sums were written           at 40
 //   check       := u64 of the rest of the header and of the shards, as above                    at 56
 //   shard       := u64 bytes, u32 entries, u32 known (0: nobody has counted it)    at 64 + 16 * shard
 //
@@ -42,8 +45,10 @@
 
 namespace larder::format {
 
-// Version history: 1 (first).
+// Version history of records: 1 (first).
 inline constexpr std::uint8_t kIndexVersion = 1;
+// Of sums: 1 (first; one in a file), 2 (two in turn, journal.old instead of a cut journal).
+inline constexpr std::uint32_t kTotalsVersion = 2;
 inline constexpr std::size_t kIndexRecordSize = 64;
 inline constexpr std::size_t kTotalsShards = 256;
 inline constexpr std::size_t kTotalsSize = 64 + 16 * kTotalsShards;
@@ -79,10 +84,11 @@ struct ShardTotal {
 
 struct Totals {
   std::uint32_t fold_next = 0;
-  std::uint64_t fold_end = 0;
+  std::uint64_t folds = 0;
   std::uint32_t roll_next = 0;
   std::uint32_t evict_next = 0;
   std::int64_t rolled_at_unix_ns = 0;
+  std::uint64_t sequence = 0;
   std::array<ShardTotal, kTotalsShards> shards{};
 };
 

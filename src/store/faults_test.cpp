@@ -295,6 +295,7 @@ TEST_F(StoreFaults, GoesOnWhenItsDirectoryIsRemovedAgainAndAgain) {
   for (int round = 0; round < 5; ++round) {
     ASSERT_EQ(store->put(old_, as_bytes(product_)).state, PutState::stored) << round;
     ASSERT_TRUE(store->get(old_));
+    store->upkeep(std::chrono::seconds(1));
     ASSERT_EQ(store->usage().entries, 1u);
     EXPECT_TRUE(exists(options_.root + "/CACHEDIR.TAG"));
     std::filesystem::remove_all(round % 2 == 0 ? options_.root : shard_path(old_));

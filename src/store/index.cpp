@@ -3,9 +3,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <cerrno>
 #include <new>
 
+#include "store/read_all.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -15,7 +17,6 @@ constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t kFileMode = 0600;
 // More would not be a table: at this size it is rebuilt instead.
 constexpr std::uint64_t kTableMax = std::uint64_t{64} << 20;
-constexpr std::uint64_t kToEnd = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint16_t kUsesMax = 0xffff;
 
 std::uint16_t more(std::uint16_t uses, unsigned by) noexcept {
@@ -94,111 +95,39 @@ format::ShardTotal ShardTable::total() const noexcept {
   return total;
 }
 
-Index::~Index() {
-  if (const int fd = journal_.load(); fd >= 0) directory_.files().close(fd);
-}
-
-int Index::journal() noexcept {
-  FileSystem& files = directory_.files();
-  const std::uint64_t epoch = directory_.epoch();
-  const int known = journal_.load(std::memory_order_acquire);
-  if (known >= 0 && journal_epoch_.load(std::memory_order_relaxed) == epoch) return known;
-
-  File opened(files, files.open_at(directory_.fd(), layout::kJournal,
-                                   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, kFileMode));
-  struct stat status {};
-  if (!is_usable(directory_, opened, layout::kJournal, status)) return -1;
-  journal_epoch_.store(epoch, std::memory_order_relaxed);
-  if (known >= 0) {
-    files.replace(opened.fd(), known);  // others may be using the number
-    return known;
-  }
-  int none = -1;
-  if (!journal_.compare_exchange_strong(none, opened.fd(), std::memory_order_acq_rel)) return none;
-  return std::move(opened).release();
-}
-
-void Index::append(const format::IndexRecord& record) noexcept {
-  const int fd = journal();
-  if (fd < 0) return;
-  format::IndexRecordBytes bytes = format::encode_index_record(record);
-  const iovec part = {bytes.data(), bytes.size()};
-  directory_.files().write(fd, &part, 1);
-}
-
-std::vector<std::byte> Index::read_all(int fd, std::uint64_t from, std::uint64_t to,
-                                       std::uint64_t most) noexcept try {
-  FileSystem& files = directory_.files();
-  struct stat status {};
-  if (files.status(fd, status) < 0 || !trust::is_our_file(status, directory_.user())) return {};
-  const std::uint64_t size = std::min(static_cast<std::uint64_t>(status.st_size), to);
-  if (size <= from || size - from > most) return {};
-  std::vector<std::byte> bytes(size - from);
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = files.read_at(fd, bytes.data() + have, bytes.size() - have, from + have);
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  bytes.resize(have);
-  return bytes;
-} catch (const std::bad_alloc&) {
-  return {};
-}
-
-std::uint64_t Index::journal_size() noexcept {
-  struct stat status {};
-  const int fd = journal();
-  return fd >= 0 && directory_.files().status(fd, status) == 0 ? static_cast<std::uint64_t>(status.st_size)
-                                                               : 0;
-}
-
-std::vector<format::IndexRecord> Index::read_journal(std::uint64_t from, std::uint64_t to) noexcept try {
-  const int fd = journal();
-  if (fd < 0) return {};
-  return format::decode_index_records(read_all(fd, from, to, kJournalMax)).records;
-} catch (const std::bad_alloc&) {
-  return {};
-}
-
-void Index::cut_journal(std::uint64_t folded) noexcept {
-  const int fd = journal();
-  if (fd < 0) return;
-  FileSystem& files = directory_.files();
-  if (journal_size() > kJournalMax) {
-    files.truncate(fd, 0);
-    return;
-  }
-  const std::vector<std::byte> rest = read_all(fd, folded, kToEnd, kJournalMax);
-  files.truncate(fd, 0);
-  if (rest.empty()) return;
-  const iovec part = {const_cast<std::byte*>(rest.data()), rest.size()};
-  files.write(fd, &part, 1);
-}
-
 bool Index::read_totals(format::Totals& totals) noexcept {
   totals = {};
   FileSystem& files = directory_.files();
   const File opened(files, files.open_at(directory_.fd(), layout::kTotals, kReadFlags));
   if (!opened.is_open()) return false;
-  // Somebody may be writing it just now; the second look then finds it whole.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    format::TotalsBytes bytes;
-    const ssize_t got = files.read_at(opened.fd(), bytes.data(), bytes.size(), 0);
-    if (got == static_cast<ssize_t>(bytes.size()) && format::decode_totals(bytes, totals)) return true;
+  bool is_found = false;
+  std::array<format::TotalsBytes, 2> turns;
+  // Of the two, one may be in the middle of being written. Again, for a reader that slept over both.
+  for (int attempt = 0; attempt < 3 && !is_found; ++attempt) {
+    const ssize_t got = files.read_at(opened.fd(), turns.data(), sizeof turns, 0);
+    for (std::size_t turn = 0; turn < 2; ++turn) {
+      format::Totals one;
+      if (got < static_cast<ssize_t>((turn + 1) * format::kTotalsSize) ||
+          !format::decode_totals(turns[turn], one) || (is_found && one.sequence < totals.sequence)) {
+        continue;
+      }
+      totals = one;
+      is_found = true;
+    }
   }
-  return false;
+  return is_found;
 }
 
-void Index::write_totals(const format::Totals& totals) noexcept {
+void Index::write_totals(format::Totals& totals) noexcept {
   FileSystem& files = directory_.files();
   const File opened(files, files.open_at(directory_.fd(), layout::kTotals,
                                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode));
   struct stat status {};
   if (!is_usable(directory_, opened, layout::kTotals, status)) return;
+  ++totals.sequence;
   format::TotalsBytes bytes;
   format::encode_totals(totals, bytes);
-  files.write_at(opened.fd(), bytes.data(), bytes.size(), 0);
+  files.write_at(opened.fd(), bytes.data(), bytes.size(), totals.sequence % 2 * bytes.size());
 }
 
 ShardTable Index::read_table(unsigned shard) noexcept try {
@@ -207,8 +136,14 @@ ShardTable Index::read_table(unsigned shard) noexcept try {
       directory_.open_in_shard(shard, layout::shard_index_path(shard).c_str(), O_RDONLY | O_NONBLOCK);
   const File opened(directory_.files(), fd);
   if (!opened.is_open()) return table;
-  const std::vector<std::byte> bytes = read_all(opened.fd(), 0, kToEnd, kTableMax);
-  format::IndexRecords decoded = format::decode_index_records(bytes);
+  FileSystem& files = directory_.files();
+  struct stat status {};
+  if (files.status(opened.fd(), status) < 0 || !trust::is_our_file(status, directory_.user()) ||
+      static_cast<std::uint64_t>(status.st_size) > kTableMax) {
+    return table;
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  format::IndexRecords decoded = format::decode_index_records(read_all(files, opened.fd(), size));
   table.records = std::move(decoded.records);
   // The first record of a table says that it is one: see write_table.
   table.is_sound = decoded.is_sound && !table.records.empty();
@@ -247,7 +182,12 @@ bool Index::write_table(unsigned shard, const ShardTable& table) noexcept try {
   for (const format::IndexRecord& record : table.records) add(record);
 
   const layout::Path path = layout::shard_index_path(shard);
-  int fd = directory_.open_in_shard(shard, path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK, kFileMode);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_NONBLOCK;
+  int fd = directory_.open_in_shard(shard, path.c_str(), kFlags, kFileMode);
+  // The first entry of a shard may have been announced and not yet been published.
+  if (fd == -ENOENT && !table.records.empty() && directory_.make_shard(shard) == 0) {
+    fd = directory_.open_in_shard(shard, path.c_str(), kFlags, kFileMode);
+  }
   const File opened(files, fd);
   struct stat status {};
   if (!is_usable(directory_, opened, path.c_str(), status)) return false;
@@ -264,8 +204,13 @@ bool Index::write_table(unsigned shard, const ShardTable& table) noexcept try {
 
 std::optional<format::IndexRecord> Index::find(const Key& key) noexcept try {
   ShardTable table = read_table(layout::shard_of(key));
-  for (const format::IndexRecord& news : read_journal(0, kToEnd)) {
-    if (news.key == key) table.apply(news);
+  // In this order: news only ever go from the journal to journal.old.
+  const Journal::News later = journal_.read();
+  const Journal::News earlier = journal_.read_folding();
+  for (const Journal::News* news : {&earlier, &later}) {
+    for (const format::IndexRecord& record : news->records) {
+      if (record.key == key) table.apply(record);
+    }
   }
   const format::IndexRecord* const found = table.find(key);
   return found == nullptr ? std::nullopt : std::optional(*found);

@@ -58,6 +58,29 @@ std::uint64_t offset_of(const Key& key, std::uint64_t scope) noexcept {
 
 }  // namespace
 
+KeyLock::KeyLock(FileSystem& files, File locks, std::uint64_t offset) noexcept
+    : files_(&files), locks_(std::move(locks)), offset_(offset), holder_(::getpid()) {}
+
+KeyLock::~KeyLock() {
+  let_go();
+}
+
+KeyLock& KeyLock::operator=(KeyLock&& other) noexcept {
+  if (this == &other) return *this;
+  let_go();
+  files_ = other.files_;
+  locks_ = std::move(other.locks_);
+  offset_ = other.offset_;
+  holder_ = other.holder_;
+  return *this;
+}
+
+// A child forked meanwhile shares the open file. Closing alone would leave the lock with it; and what it
+// copied of this object must not let go of its parent's lock.
+void KeyLock::let_go() noexcept {
+  if (locks_.is_open() && holder_ == ::getpid()) files_->lock(locks_.fd(), FileLock::none, offset_);
+}
+
 MakeTurn wait_for_turn(FileSystem& files, const Clock& clock, const KeyLockOptions& options, const Key& key,
                        Nanoseconds expected, const std::function<bool()>& is_published) noexcept {
   MakeTurn turn;
@@ -77,7 +100,7 @@ MakeTurn wait_for_turn(FileSystem& files, const Clock& clock, const KeyLockOptio
     }
     if (error == 0) {
       turn.turn = Turn::mine;
-      turn.lock = std::move(locks);
+      turn.lock = KeyLock(files, std::move(locks), offset);
       return turn;
     }
     if (turn.waited >= bound) {

@@ -22,11 +22,29 @@ enum class Turn : std::uint8_t {
   unavailable,  // no place for locks or no descriptors: make without a turn
 };
 
+// The lock of one key, held as long as this object lives in the process that took it. Movable.
+class KeyLock {
+ public:
+  KeyLock() noexcept = default;
+  KeyLock(FileSystem& files, File locks, std::uint64_t offset) noexcept;
+  ~KeyLock();
+  KeyLock(KeyLock&&) noexcept = default;
+  KeyLock& operator=(KeyLock&& other) noexcept;
+
+ private:
+  void let_go() noexcept;
+
+  FileSystem* files_ = nullptr;
+  File locks_;
+  std::uint64_t offset_ = 0;
+  pid_t holder_ = 0;
+};
+
 // The outcome of waiting, and the lock itself while it lives. Movable.
 struct MakeTurn {
   Turn turn = Turn::unavailable;
   Nanoseconds waited{0};
-  File lock;  // closing it lets go
+  KeyLock lock;
 };
 
 struct KeyLockOptions {

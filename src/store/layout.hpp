@@ -3,7 +3,7 @@
 //   ROOT/CACHEDIR.TAG            tells backup programs to stay out
 //   ROOT/v1/                     everything of entry format 1
 //   ROOT/v1/lock                 locked by the one process that is evicting or folding the index
-//   ROOT/v1/journal, totals      the index of the whole store (format/index.hpp)
+//   ROOT/v1/journal, journal.old, totals   the index of the whole store (format/index.hpp)
 //   ROOT/v1/counts, counts.old, counts.sum   what happened in this store (cache/counts.hpp)
 //   ROOT/v1/misses, misses.old   recipes of recent misses (cache/misses.hpp)
 //   ROOT/v1/start-<16 hex>       the order in which a program used its entries (cache/start_order.hpp)
@@ -27,6 +27,7 @@ inline constexpr char kVersionDirectory[] = "/v1";  // behind the root
 inline constexpr const char* kTag = "CACHEDIR.TAG";
 inline constexpr const char* kLock = "lock";
 inline constexpr const char* kJournal = "journal";
+inline constexpr const char* kJournalOlder = "journal.old";
 inline constexpr const char* kTotals = "totals";
 inline constexpr const char* kDamaged = "damaged";
 inline constexpr std::string_view kCounts = "counts";

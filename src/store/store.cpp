@@ -144,7 +144,11 @@ PutResult Store::put(const Recipe& recipe, const Key& key, BytesView product, co
   const std::string head_bytes = format::encode_entry_head(head, product);
   const std::uint64_t file_bytes = head_bytes.size() + product.size();
   if (options_.bytes_max != 0 && file_bytes > options_.bytes_max) return refuse(Reason::too_large);
-  if (const Reason full = upkeep_->make_room(file_bytes); full != Reason::none) return refuse(full);
+  const Upkeep::Announcement announcement = upkeep_->announce(key, file_bytes, with.cost);
+  if (const Reason full = upkeep_->make_room(file_bytes); full != Reason::none) {
+    upkeep_->withdraw(announcement);
+    return refuse(full);
+  }
 
   publish::How how;
   how.durable = options_.durable;
@@ -157,12 +161,13 @@ PutResult Store::put(const Recipe& recipe, const Key& key, BytesView product, co
   if (outcome.was_there) result.state = PutState::already_there;
   if (outcome.is_stored) {
     result.state = PutState::stored;
-    upkeep_->stored(key, file_bytes, with.cost);
+    upkeep_->published(announcement);
     if (options_.counters != nullptr) {
       options_.counters->count(Counter::stored);
       options_.counters->count(Counter::stored_bytes, file_bytes);
     }
   }
+  if (!outcome.is_stored) upkeep_->withdraw(announcement);
   result.reason = outcome.reason;
   if (outcome.reason == Reason::untrusted) warn_once(outcome.reason, layout::entry_path(key).c_str());
   return result;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
+#include <ctime>
 #include <new>
 
 #include "larder/events.hpp"
@@ -26,8 +26,13 @@ constexpr std::int64_t kRollEvery = 300 * kSecond;  // one shard each: all of th
 constexpr std::size_t kGroupSize = 1024;  // entries that one round of eviction chooses from, if there are
 constexpr std::uint64_t kSlackMax = std::uint64_t{32} << 20;
 constexpr std::uint64_t kSlackPart = 1024;  // of bytes_max may be published between two looks at the sums
+constexpr unsigned kPutsMax = 256;          // neither more puts than these, or the journal grows long
 constexpr double kLagMax = 0.01;            // of bytes_max may be kept above it while eviction catches up
-constexpr std::uint64_t kToEnd = std::numeric_limits<std::uint64_t>::max();
+// So long after it was announced an entry that is not there counts as one that is being published.
+constexpr std::int64_t kOnItsWayMax = 60 * kSecond;
+// A put that finds the store full and another process making room looks again so often, after such a pause.
+constexpr int kWaitsMax = 8;
+constexpr Nanoseconds kWait = std::chrono::microseconds(250);
 
 std::int64_t changed_at(const struct stat& status) noexcept {
   return static_cast<std::int64_t>(status.st_mtim.tv_sec) * kSecond + status.st_mtim.tv_nsec;
@@ -36,6 +41,36 @@ std::int64_t changed_at(const struct stat& status) noexcept {
 std::uint64_t less(std::uint64_t from, std::uint64_t what) noexcept {
   return from > what ? from - what : 0;
 }
+
+void pause(Nanoseconds time) noexcept {
+  const timespec rest = {0, static_cast<long>(time.count())};
+  ::nanosleep(&rest, nullptr);
+}
+
+// The one turn at upkeep that a store has. A file system without locks is no reason to grow without bound:
+// two at it at once only do some work twice (U2).
+class TurnToUpkeep {
+ public:
+  explicit TurnToUpkeep(Directory& directory) noexcept
+      : files_(directory.files()),
+        lock_(files_, files_.open_at(directory.fd(), layout::kLock,
+                                     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600)) {
+    if (lock_.is_open()) error_ = files_.lock(lock_.fd(), FileLock::exclusive, 0);
+  }
+  // A child forked meanwhile shares the open file: closing alone would leave the lock with it.
+  ~TurnToUpkeep() {
+    if (is_ours()) files_.lock(lock_.fd(), FileLock::none, 0);
+  }
+  TurnToUpkeep(const TurnToUpkeep&) = delete;
+  TurnToUpkeep& operator=(const TurnToUpkeep&) = delete;
+  bool is_ours() const noexcept { return lock_.is_open() && !is_busy(); }
+  bool is_busy() const noexcept { return error_ == -EAGAIN; }
+
+ private:
+  FileSystem& files_;
+  File lock_;
+  int error_ = 0;
+};
 
 }  // namespace
 
@@ -72,19 +107,31 @@ struct Upkeep::Group {
 };
 
 void Upkeep::begin_empty() noexcept {
+  const TurnToUpkeep turn(directory_);
   format::Totals totals;
+  // Somebody else may have found the new directory and be ahead of us.
+  if (!turn.is_ours() || index_.read_totals(totals)) return;
   for (auto& shard : totals.shards) shard.is_known = true;
   totals.rolled_at_unix_ns = options_.clock->unix_ns();
   index_.write_totals(totals);
 }
 
-void Upkeep::stored(const Key& key, std::uint64_t bytes, Nanoseconds cost) noexcept {
-  IndexRecord record;
-  record.key = key;
-  record.bytes = bytes;
-  record.cost = cost;
-  record.at_unix_ns = options_.clock->unix_ns();
-  index_.append(record);
+Upkeep::Announcement Upkeep::announce(const Key& key, std::uint64_t bytes, Nanoseconds cost) noexcept {
+  Announcement announcement;
+  announcement.record.key = key;
+  announcement.record.bytes = bytes;
+  announcement.record.cost = cost;
+  announcement.record.at_unix_ns = options_.clock->unix_ns();
+  announcement.place = index_.journal().append(announcement.record);
+  return announcement;
+}
+
+void Upkeep::published(const Announcement& announcement) noexcept {
+  if (!index_.journal().holds(announcement.place)) index_.journal().append(announcement.record);
+}
+
+void Upkeep::withdraw(const Announcement& announcement) noexcept {
+  gone(announcement.record.key, announcement.record.bytes, Reason::absent);
 }
 
 void Upkeep::used(const Key& key, std::uint64_t bytes, Nanoseconds cost) noexcept {
@@ -94,7 +141,7 @@ void Upkeep::used(const Key& key, std::uint64_t bytes, Nanoseconds cost) noexcep
   record.bytes = bytes;
   record.cost = cost;
   record.at_unix_ns = options_.clock->unix_ns();
-  index_.append(record);
+  index_.journal().append(record);
 }
 
 void Upkeep::gone(const Key& key, std::uint64_t bytes, Reason reason) noexcept {
@@ -104,46 +151,20 @@ void Upkeep::gone(const Key& key, std::uint64_t bytes, Reason reason) noexcept {
   record.key = key;
   record.bytes = bytes;
   record.at_unix_ns = options_.clock->unix_ns();
-  index_.append(record);
+  index_.journal().append(record);
 }
 
-Upkeep::Sums Upkeep::sums() noexcept {
-  Sums sums;
-  format::Totals totals;
-  index_.read_totals(totals);
-  sums.is_exact = true;
-  for (const auto& shard : totals.shards) {
-    sums.bytes += shard.bytes;
-    sums.entries += shard.entries;
-    sums.is_exact = sums.is_exact && shard.is_known;
-  }
-  const auto add = [&](std::uint64_t from, std::uint64_t to, unsigned first_shard) {
-    for (const IndexRecord& news : index_.read_journal(from, to)) {
-      if (layout::shard_of(news.key) < first_shard) continue;
-      if (news.event == IndexEvent::stored) {
-        sums.bytes += news.bytes;
-        ++sums.entries;
-      } else if (news.event == IndexEvent::gone) {
-        sums.bytes = less(sums.bytes, news.bytes);
-        sums.entries = less(sums.entries, 1);
-      }
-    }
-  };
-  const std::uint64_t size = index_.journal_size();
-  if (size > Index::kJournalMax) sums.is_exact = false;
-  if (totals.fold_end > 0) add(0, totals.fold_end, totals.fold_next);
-  add(totals.fold_end, kToEnd, 0);
-  const std::int64_t since_roll = options_.clock->unix_ns() - totals.rolled_at_unix_ns;
-  sums.is_due = !sums.is_exact || size >= Index::kJournalFold || totals.fold_end > 0 ||
-                since_roll >= kRollEvery || since_roll < 0;
-  return sums;
+bool Upkeep::is_due(const Sums& sums) const noexcept {
+  const std::int64_t since_roll = options_.clock->unix_ns() - sums.rolled_at_unix_ns;
+  return !sums.is_exact || sums.is_folding || sums.journal_size >= Journal::kFoldFrom ||
+         since_roll >= kRollEvery || since_roll < 0;
 }
 
 std::uint64_t Upkeep::needed(std::uint64_t kept, std::uint64_t incoming, double down_to) noexcept {
   std::uint64_t much = 0;
-  if (const std::uint64_t most = options_.bytes_max; most != 0 && kept + incoming > most) {
+  if (const std::uint64_t most = options_.bytes_max; most != 0 && kept > most) {
     const auto mark = static_cast<std::uint64_t>(static_cast<double>(most) * down_to);
-    much = kept + incoming - std::min(kept + incoming, mark);
+    much = kept - std::min(kept, mark);
   }
   if (options_.free_bytes_min != 0) {
     FileSpace space;
@@ -158,18 +179,25 @@ Reason Upkeep::make_room(std::uint64_t bytes) noexcept {
   const std::uint64_t slack =
       options_.bytes_max == 0 ? kSlackMax : std::min(options_.bytes_max / kSlackPart, kSlackMax);
   const std::uint64_t unchecked = unchecked_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (unchecked < slack && has_checked_.load(std::memory_order_relaxed)) return Reason::none;
+  const unsigned puts = unchecked_puts_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (unchecked < slack && puts < kPutsMax && has_checked_.load(std::memory_order_relaxed))
+    return Reason::none;
   unchecked_bytes_.store(0, std::memory_order_relaxed);
+  unchecked_puts_.store(0, std::memory_order_relaxed);
   has_checked_.store(true, std::memory_order_relaxed);
 
-  Sums now = sums();
+  const Sums now = read_sums(index_);
   const bool is_full = needed(now.bytes, bytes, 1) > 0;
-  if (!is_full && !now.is_due) return Reason::none;
-  run(options_.step_max, false, bytes);
-  if (!is_full) return Reason::none;
+  if (!is_full && !is_due(now)) return Reason::none;
   // Eviction may lag a little behind many writers, not more.
-  const double lag = options_.evicts ? static_cast<double>(options_.bytes_max) * kLagMax : 0;
-  if (needed(less(sums().bytes, static_cast<std::uint64_t>(lag)), bytes, 1) == 0) return Reason::none;
+  const auto lag =
+      options_.evicts ? static_cast<std::uint64_t>(static_cast<double>(options_.bytes_max) * kLagMax) : 0;
+  for (int waits = 0;; ++waits) {
+    const bool was_busy = run(options_.step_max, false, bytes).was_busy;
+    if (!is_full || needed(less(read_sums(index_).bytes, lag), bytes, 1) == 0) return Reason::none;
+    if (!was_busy || waits == kWaitsMax) break;
+    pause(kWait);
+  }
   has_checked_.store(false, std::memory_order_relaxed);  // the next put looks again
   return Reason::out_of_space;
 }
@@ -182,33 +210,35 @@ UpkeepReport Upkeep::run(Nanoseconds at_most, bool everything, std::uint64_t inc
   UpkeepReport refused;
   refused.is_done = true;
   if (options_.read_only) return refused;
-  FileSystem& files = directory_.files();
   const Clock& clock = *options_.clock;
   Step step{.clock = clock, .end = clock.steady() + at_most, .now = clock.unix_ns()};
-  const File lock(
-      files, files.open_at(directory_.fd(), layout::kLock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!lock.is_open()) return refused;
-  // A file system without locks is no reason to grow without bound: two at it at once only do some work twice
-  // (U2).
-  if (files.lock(lock.fd(), FileLock::exclusive, 0) == -EAGAIN) {
-    refused.is_done = false;
-    refused.was_busy = true;
+  const TurnToUpkeep turn(directory_);
+  if (!turn.is_ours()) {
+    refused.is_done = !turn.is_busy();
+    refused.was_busy = turn.is_busy();
     return refused;
   }
+  index_.read_totals(step.totals);
   try {
-    index_.read_totals(step.totals);
-    count_unknown(step);
-    fold(step);
-    if (!step.is_unfinished || incoming > 0) evict(step, incoming);
-    roll(step, everything);
+    step_in_turn(step, everything, incoming);
   } catch (const std::bad_alloc&) {
     step.is_unfinished = true;
   }
   index_.write_totals(step.totals);
-  // A child forked meanwhile shares the open file: closing alone would leave the lock with it.
-  files.lock(lock.fd(), FileLock::none, 0);
   step.report.is_done = !step.is_unfinished;
   return step.report;
+}
+
+void Upkeep::step_in_turn(Step& step, bool everything, std::uint64_t incoming) {
+  count_unknown(step);
+  fold(step);
+  if (!step.is_unfinished) {
+    evict(step, step.bytes(), incoming);
+  } else if (incoming > 0) {
+    // Also what no table knows yet.
+    evict(step, std::max(step.bytes(), read_sums(index_).bytes), incoming);
+  }
+  roll(step, everything);
 }
 
 void Upkeep::count_unknown(Step& step) {
@@ -227,27 +257,11 @@ void Upkeep::count_unknown(Step& step) {
 
 void Upkeep::fold(Step& step) {
   format::Totals& totals = step.totals;
-  const std::uint64_t size = index_.journal_size();
-  if (size > Index::kJournalMax) {
-    // Nobody has folded for a very long time, or somebody wrote nonsense: count again instead.
-    for (auto& shard : totals.shards) shard.is_known = false;
-    for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
-      directory_.files().unlink_at(directory_.fd(), layout::shard_index_path(shard).c_str());
-    }
-    totals.fold_end = 0;
-    totals.fold_next = 0;
-    index_.write_totals(totals);
-    index_.cut_journal(size);
-    step.is_unfinished = true;
-    return;
-  }
-  if (totals.fold_end == 0 || totals.fold_end > size) {
-    totals.fold_end = size;
-    totals.fold_next = 0;
-  }
-  if (totals.fold_end == 0) return;
+  if (!index_.journal().begin_fold()) return;
+  const Journal::News all = index_.journal().read_folding();
+  if (all.size > Journal::kSizeMax) return forget_journal(step);
 
-  std::vector<IndexRecord> news = index_.read_journal(0, totals.fold_end);
+  std::vector<IndexRecord> news = all.records;
   const auto by_shard = [](const IndexRecord& a, const IndexRecord& b) {
     return layout::shard_of(a.key) < layout::shard_of(b.key);
   };
@@ -260,18 +274,49 @@ void Upkeep::fold(Step& step) {
       if (step.is_over()) return;
       ShardTable table = index_.read_table(shard);
       if (!table.is_sound) reconcile(step, shard, table);
-      for (std::size_t i = at; i < end; ++i) table.apply(news[i]);
+      for (std::size_t i = at; i < end; ++i) apply(table, news[i]);
       keep_table(step, shard, table);
       totals.fold_next = shard + 1;
     }
     at = end;
   }
-  const std::uint64_t folded = totals.fold_end;
-  totals.fold_end = 0;
+  ++totals.folds;
   totals.fold_next = 0;
-  // First this: who dies in between folds the same news twice, which changes nothing but a count of uses.
+  // First this: who dies in between folds the same news twice, which changes nothing but a count of uses and
+  // perhaps what is told of an entry that has left since.
   index_.write_totals(totals);
-  index_.cut_journal(folded);
+  index_.journal().end_fold();
+}
+
+// Nobody has folded for a very long time, or somebody wrote nonsense: count again instead.
+void Upkeep::forget_journal(Step& step) {
+  for (auto& shard : step.totals.shards) shard.is_known = false;
+  for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
+    directory_.files().unlink_at(directory_.fd(), layout::shard_index_path(shard).c_str());
+  }
+  ++step.totals.folds;
+  step.totals.fold_next = 0;
+  index_.write_totals(step.totals);
+  index_.journal().drop();
+  step.is_unfinished = true;
+}
+
+// Who says that an entry is gone may have been overtaken by one who published it again.
+void Upkeep::apply(ShardTable& table, const IndexRecord& news) {
+  struct stat status {};
+  const layout::Path path = layout::entry_path(news.key);
+  if (news.event != IndexEvent::gone ||
+      directory_.files().status_at(directory_.fd(), path.c_str(), status) < 0 || !S_ISREG(status.st_mode)) {
+    table.apply(news);
+    return;
+  }
+  const IndexRecord* const known = table.find(news.key);
+  if (known != nullptr && known->event == IndexEvent::stored) return;
+  IndexRecord there = news;
+  there.event = IndexEvent::stored;
+  there.reason = Reason::none;
+  there.bytes = static_cast<std::uint64_t>(status.st_size);
+  table.apply(there);
 }
 
 void Upkeep::keep_table(Step& step, unsigned shard, ShardTable& table) {
@@ -300,9 +345,8 @@ void Upkeep::keep_table(Step& step, unsigned shard, ShardTable& table) {
   if (!records.empty() || table.is_sound) index_.write_table(shard, table);
 }
 
-void Upkeep::evict(Step& step, std::uint64_t incoming) {
+void Upkeep::evict(Step& step, std::uint64_t total, std::uint64_t incoming) {
   if (!options_.evicts) return;
-  std::uint64_t total = step.bytes();
   std::uint64_t wanted = needed(total, incoming, options_.low_water);
   for (unsigned visited = 0; wanted > 0 && visited < layout::kShardCount;) {
     if (step.is_over()) return;
@@ -385,11 +429,17 @@ bool Upkeep::learns_of_use(const Step& step, IndexRecord& record) noexcept {
   return true;
 }
 
+bool Upkeep::may_be_on_its_way(const Step& step, const IndexRecord& record) noexcept {
+  const std::int64_t age = step.now - record.at_unix_ns;
+  return age < kOnItsWayMax && age > -kOnItsWayMax;
+}
+
 bool Upkeep::remove(Step& step, IndexRecord& record, Reason reason) {
   FileSystem& files = directory_.files();
   const layout::Path path = layout::entry_path(record.key);
   struct stat status {};
   int error = files.status_at(directory_.fd(), path.c_str(), status);
+  if (error == -ENOENT && may_be_on_its_way(step, record)) return false;  // U4: it does not become free
   if (error == 0 && !S_ISREG(status.st_mode)) {
     error = -ENOENT;  // U1: not ours; and no entry of ours is there
   } else if (error == 0) {
@@ -480,6 +530,7 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
   for (IndexRecord& record : table.records) {
     if (record.event != IndexEvent::stored) continue;
     if (!std::binary_search(present.begin(), present.end(), record.key)) {
+      if (may_be_on_its_way(step, record)) continue;
       record.event = IndexEvent::gone;
       record.reason = Reason::absent;
       record.at_unix_ns = step.now;
@@ -490,8 +541,10 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
 }
 
 StoreUsage Upkeep::usage() noexcept {
-  const Sums now = sums();
-  return {.bytes = now.bytes, .entries = now.entries, .is_exact = now.is_exact};
+  const Sums now = read_sums(index_);
+  return {.bytes = less(now.bytes, now.gone_bytes),
+          .entries = less(now.entries, now.gone_entries),
+          .is_exact = now.is_exact};
 }
 
 }  // namespace larder
