@@ -289,6 +289,20 @@ TEST_F(StoreFaults, UsesNoMoreDescriptorsHoweverManyRequests) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST_F(StoreFaults, MapsNothingThatAnotherMachineCouldCut) {
+  for (const bool is_local : {true, false}) {
+    files_.pretend_space({.free_bytes = 1 << 30, .is_local = is_local});
+    const auto store = open();
+    store->put(old_, as_bytes(std::string(200'000, 'l')));
+    files_.clear();
+    const Lookup found = store->get(old_, {.may_map = true});
+    EXPECT_EQ(found.entry.product.size(), 200'000u);
+    EXPECT_EQ(files_.calls(FileCall::map), is_local ? 1u : 0u);
+    EXPECT_EQ(store->get(old_).entry.product.size(), 200'000u);
+    EXPECT_EQ(files_.calls(FileCall::map), is_local ? 1u : 0u) << "a copy unless a mapping was asked for";
+  }
+}
+
 TEST_F(StoreFaults, GoesOnWhenItsDirectoryIsRemovedAgainAndAgain) {
   options_.files = &FileSystem::posix();
   const auto store = open();
