@@ -113,7 +113,8 @@ TEST_F(StoreProcesses, TakeOverFromOneThatDied) {
   killer.join();
   wait_for(holder);
   EXPECT_EQ(turn.turn, Turn::mine);
-  EXPECT_LT(took_over - shared_->longest_ns, 50'000'000);
+  // At its next look, however busy the machine is; not at the end of its bound, which is 30 s away.
+  EXPECT_LT(took_over - shared_->longest_ns, 5'000'000'000);
 }
 
 TEST_F(StoreProcesses, DoNotWaitForEverForOneThatHangs) {
