@@ -69,6 +69,7 @@ Shared& shared() {
 template <typename Body>
 double in_processes(int processes, Body body) {
   std::vector<pid_t> children;
+  shared();  // before the children are there, or each would have its own
   // They wait for the end of this pipe, which costs no processor time.
   int gate[2];
   if (::pipe(gate) != 0) std::abort();
