@@ -35,6 +35,7 @@
 #include "larder/c/events.h"
 #include "larder/c/memory.h"
 #include "larder/c/options.h"
+#include "larder/c/program.h"
 #include "larder/c/recipe.h"
 /* IWYU pragma: end_exports */
 

@@ -1,15 +1,12 @@
 #include "larder/cache.hpp"
 
+#include "capi/cache.hpp"
 #include "capi/counters.hpp"
 #include "capi/options.hpp"
 #include "capi/recipe.hpp"
 #include "larder/c/cache.h"
 
 using namespace larder;
-
-struct larder_cache {
-  Cache cache;
-};
 
 namespace {
 

@@ -1,0 +1,39 @@
+// Canonical options: two ways to write the same options become one, by a table of rules, so that they share a
+// product; what no rule knows stays as it is and where it is. The compiler is given the canonical text, so a
+// rule that were wrong could give a wrong program, but never a stale one. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "larder/export.h"
+#include "larder/program_input.hpp"
+
+namespace larder {
+
+enum class OptionShape : std::uint8_t {
+  alone,               // `-w`
+  begins,              // `-cl-std=CL2.0`: the rule knows how the word begins
+  joined_or_separate,  // `-DX` and `-D X`, which become `-DX`
+};
+
+enum class OptionEffect : std::uint8_t {
+  keep,         // decides the product by itself
+  once,         // as keep, and saying it again changes nothing: later ones are left out
+  define,       // a macro: `-DX=1` becomes `-DX`, which means the same
+  reads_file,   // names a file that the compiler reads
+  side_effect,  // does something besides compiling, which a hit would not do: forbids keeping
+};
+
+struct OptionRule {
+  std::string_view spelling;
+  OptionShape shape;
+  OptionEffect effect;
+};
+
+// Words are separated by white space; what stands between double quotes is one word with them. One blank
+// stands between words afterwards.
+LARDER_API CanonicalOptions canonical_options(std::string_view options, std::span<const OptionRule> rules);
+
+}  // namespace larder

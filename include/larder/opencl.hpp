@@ -1,0 +1,75 @@
+// OpenclApi lets a ProgramCache keep the programs and kernels of one OpenCL context. It lives in a library of
+// its own (larder_opencl) that is linked to no OpenCL: it uses the ICD loader that the process has, or loads
+// it. This header needs none of OpenCL's: cl_context is a `_cl_context*`, and so on. Any thread.
+//
+//   auto api = larder::OpenclApi::open(context);
+//   larder::ProgramCache<larder::OpenclApi> programs(*api, &cache);
+//   auto program = programs.get_or_build({&device, 1}, {.text = source});
+//   auto kernel = programs.get_kernel(*program, "saxpy");
+//   clSetKernelArg((*kernel)->handle(), ...);
+//
+// The arguments of a cl_kernel are part of it: threads that share one take turns, as OpenCL demands.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "larder/export.h"
+#include "larder/program.hpp"
+
+struct _cl_context;
+struct _cl_device_id;
+struct _cl_program;
+struct _cl_kernel;
+
+namespace larder {
+
+namespace opencl {
+struct Functions;
+}
+
+class LARDER_API OpenclApi {
+ public:
+  static constexpr std::string_view kKind = "opencl-program";
+  using Device = _cl_device_id*;
+  using Program = _cl_program*;
+  using Kernel = _cl_kernel*;
+
+  // Retains `context` while it lives. unsupported when no ICD loader can be loaded.
+  static Result<std::shared_ptr<OpenclApi>> open(_cl_context* context);
+  // For a layer, which must not call the loader it is called from. `functions` live for ever.
+  static Result<std::shared_ptr<OpenclApi>> open(_cl_context* context, const opencl::Functions& functions);
+  ~OpenclApi();
+  OpenclApi(const OpenclApi&) = delete;
+  OpenclApi& operator=(const OpenclApi&) = delete;
+
+  // What ProgramApi asks for.
+  bool reads_files() const noexcept { return true; }
+  static CanonicalOptions canonicalise(std::string_view options);
+  DeviceIdentity identity(Device device) const;
+  Result<BuiltProgram<Program>> build(const ProgramIngredients& what, std::span<const Device> devices) const;
+  Result<BuiltProgram<Program>> create_from_binary(const ProgramIngredients& what,
+                                                   std::span<const Device> devices,
+                                                   std::span<const Artefacts> binaries) const;
+  Result<Artefacts> binary_of(Program program, Device device) const;
+  Result<Kernel> kernel_of(Program program, const std::string& name) const;
+  void release(Program program) const noexcept;
+  void release(Kernel kernel) const noexcept;
+
+ private:
+  OpenclApi(_cl_context* context, const opencl::Functions& functions) noexcept;
+
+  Result<Program> create(const ProgramIngredients& what) const;
+  Result<Program> compile(const ProgramIngredients& what, std::span<const Device> devices) const;
+  Result<BuiltProgram<Program>> link(const ProgramIngredients& what, std::span<const Device> devices,
+                                     std::span<const Program> parts) const;
+  std::string log_of(Program program, std::span<const Device> devices) const;
+  Error error_of(int code, std::string_view what, Program program, std::span<const Device> devices) const;
+
+  _cl_context* context_;
+  const opencl::Functions& functions_;
+};
+
+}  // namespace larder

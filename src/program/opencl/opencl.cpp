@@ -1,0 +1,299 @@
+#include "larder/opencl.hpp"
+
+#include <vector>
+
+#include "program/opencl/functions.hpp"
+
+namespace larder {
+namespace {
+
+Code code_of(cl_int code) noexcept {
+  switch (code) {
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_OUT_OF_RESOURCES:
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+      return Code::out_of_resources;
+    case CL_BUILD_PROGRAM_FAILURE:
+    case CL_COMPILE_PROGRAM_FAILURE:
+    case CL_LINK_PROGRAM_FAILURE:
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_COMPILER_OPTIONS:
+    case CL_INVALID_LINKER_OPTIONS:
+      return Code::maker_failed;
+    case CL_COMPILER_NOT_AVAILABLE:
+    case CL_LINKER_NOT_AVAILABLE:
+      return Code::unsupported;
+    default:
+      return Code::invalid_argument;
+  }
+}
+
+std::string terminated(std::string_view text) {
+  return std::string(text);
+}
+
+cl_uint count_of(std::span<const OpenclApi::Device> devices) noexcept {
+  return static_cast<cl_uint>(devices.size());
+}
+
+}  // namespace
+
+OpenclApi::OpenclApi(_cl_context* context, const opencl::Functions& functions) noexcept
+    : context_(context), functions_(functions) {}
+
+Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context) {
+  const opencl::Functions* const functions = opencl::loaded_functions();
+  if (functions == nullptr) return fail(Code::unsupported, "open OpenCL: there is no libOpenCL.so.1");
+  return open(context, *functions);
+}
+
+Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context, const opencl::Functions& functions) {
+  if (context == nullptr || functions.retain_context(context) != CL_SUCCESS) {
+    return fail(Code::invalid_argument, "open OpenCL: not a context");
+  }
+  return std::shared_ptr<OpenclApi>(new OpenclApi(context, functions));
+}
+
+OpenclApi::~OpenclApi() {
+  functions_.release_context(context_);
+}
+
+std::string OpenclApi::log_of(Program program, std::span<const Device> devices) const {
+  std::string log;
+  for (const Device device : devices) {
+    std::size_t size = 0;
+    if (functions_.get_program_build_info(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+            CL_SUCCESS ||
+        size <= 1) {
+      continue;
+    }
+    std::string one(size, '\0');
+    if (functions_.get_program_build_info(program, device, CL_PROGRAM_BUILD_LOG, size, one.data(), nullptr) !=
+        CL_SUCCESS) {
+      continue;
+    }
+    one.resize(std::min(one.find('\0'), one.size()));
+    log += one;
+  }
+  return log;
+}
+
+Error OpenclApi::error_of(int code, std::string_view what, Program program,
+                          std::span<const Device> devices) const {
+  if (code_of(code) == Code::maker_failed) {
+    return to_error({code, program == nullptr ? std::string() : log_of(program, devices)});
+  }
+  return {code_of(code), std::string(what) + ": OpenCL error " + std::to_string(code)};
+}
+
+// A program of this text, not yet built.
+Result<OpenclApi::Program> OpenclApi::create(const ProgramIngredients& what) const {
+  const std::string_view text = what.text(ingredient::kText);
+  cl_int code = CL_SUCCESS;
+  cl_program program = nullptr;
+  if (what.text(ingredient::kForm) == name(ProgramForm::image)) {
+    if (functions_.create_program_with_il == nullptr) {
+      return fail(Code::unsupported, "clCreateProgramWithIL: this OpenCL has none");
+    }
+    program = functions_.create_program_with_il(context_, text.data(), text.size(), &code);
+  } else {
+    // PoCL takes an empty source for none at all.
+    const char* const begin = text.empty() ? " " : text.data();
+    const std::size_t size = text.empty() ? 1 : text.size();
+    program =
+        functions_.create_program_with_source(context_, 1, const_cast<const char**>(&begin), &size, &code);
+  }
+  if (program == nullptr || code != CL_SUCCESS) {
+    Error error = error_of(code, "create a program", nullptr, {});
+    return fail(error.code, std::move(error.what));
+  }
+  for (const auto& [id, value] : what.all(ingredient::kConstant)) {
+    code = functions_.set_specialization_constant == nullptr
+               ? CL_INVALID_OPERATION
+               : functions_.set_specialization_constant(
+                     program, static_cast<cl_uint>(std::stoul(std::string(id))), value.size(), value.data());
+    if (code != CL_SUCCESS) {
+      release(program);
+      Error error = error_of(code, "set a specialization constant", nullptr, {});
+      return fail(error.code, std::move(error.what));
+    }
+  }
+  return program;
+}
+
+Result<OpenclApi::Program> OpenclApi::compile(const ProgramIngredients& what,
+                                              std::span<const Device> devices) const {
+  auto program = create(what);
+  if (!program) return program;
+  std::vector<cl_program> headers;
+  std::vector<std::string> names;
+  cl_int code = CL_SUCCESS;
+  for (const auto& [name, text] : what.all(ingredient::kHeader)) {
+    const char* const begin = text.empty() ? " " : text.data();
+    const std::size_t size = text.empty() ? 1 : text.size();
+    cl_program header =
+        functions_.create_program_with_source(context_, 1, const_cast<const char**>(&begin), &size, &code);
+    if (header == nullptr || code != CL_SUCCESS) break;
+    headers.push_back(header);
+    names.emplace_back(name);
+  }
+  std::vector<const char*> name_pointers;
+  for (const std::string& name : names) name_pointers.push_back(name.c_str());
+  if (code == CL_SUCCESS) {
+    const std::string options = terminated(what.text(ingredient::kCompileOptions));
+    code = functions_.compile_program(*program, count_of(devices), devices.data(), options.c_str(),
+                                      static_cast<cl_uint>(headers.size()),
+                                      headers.empty() ? nullptr : headers.data(),
+                                      headers.empty() ? nullptr : name_pointers.data(), nullptr, nullptr);
+  }
+  for (cl_program header : headers) release(header);
+  if (code != CL_SUCCESS) {
+    Error error = error_of(code, "clCompileProgram", *program, devices);
+    release(*program);
+    return fail(error.code, std::move(error.what));
+  }
+  return program;
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::link(const ProgramIngredients& what,
+                                                         std::span<const Device> devices,
+                                                         std::span<const Program> parts) const {
+  const std::string options = terminated(what.text(ingredient::kLinkOptions));
+  cl_int code = CL_SUCCESS;
+  cl_program program =
+      functions_.link_program(context_, count_of(devices), devices.data(), options.c_str(),
+                              static_cast<cl_uint>(parts.size()), parts.data(), nullptr, nullptr, &code);
+  std::string log;
+  for (cl_program part : parts) log += log_of(part, devices);
+  if (program == nullptr || code != CL_SUCCESS) {
+    Error error =
+        error_of(code == CL_SUCCESS ? CL_LINK_PROGRAM_FAILURE : code, "clLinkProgram", program, devices);
+    if (program != nullptr) release(program);
+    return fail(error.code, std::move(error.what));
+  }
+  return BuiltProgram<Program>{program, log + log_of(program, devices)};
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build(const ProgramIngredients& what,
+                                                          std::span<const Device> devices) const {
+  const bool is_linked = what.text(ingredient::kForm) == name(ProgramForm::linked);
+  if (is_linked || !what.text(ingredient::kLinkOptions).empty() || !what.all(ingredient::kHeader).empty()) {
+    std::vector<Program> parts;
+    Error error;
+    bool is_good = true;
+    for (std::size_t i = 0; is_good; ++i) {
+      const auto part = is_linked ? what.part(i) : (i == 0 ? std::optional(what) : std::nullopt);
+      if (!part) break;
+      auto compiled = compile(*part, devices);
+      is_good = compiled.has_value();
+      if (is_good) {
+        parts.push_back(*compiled);
+      } else {
+        error = std::move(compiled.error());
+      }
+    }
+    Result<BuiltProgram<Program>> linked =
+        is_good ? link(what, devices, parts) : Result<BuiltProgram<Program>>(fail(error.code, error.what));
+    for (const Program part : parts) release(part);
+    return linked;
+  }
+  auto program = create(what);
+  if (!program) return fail(program.error().code, std::move(program.error().what));
+  const std::string options = terminated(what.text(ingredient::kCompileOptions));
+  const cl_int code = functions_.build_program(*program, count_of(devices), devices.data(), options.c_str(),
+                                               nullptr, nullptr);
+  if (code != CL_SUCCESS) {
+    Error error = error_of(code, "clBuildProgram", *program, devices);
+    release(*program);
+    return fail(error.code, std::move(error.what));
+  }
+  return BuiltProgram<Program>{*program, log_of(*program, devices)};
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
+    const ProgramIngredients& what, std::span<const Device> devices,
+    std::span<const Artefacts> binaries) const {
+  std::vector<const unsigned char*> begins;
+  std::vector<std::size_t> sizes;
+  for (const Artefacts& binary : binaries) {
+    if (binary.size() != 1 || binary.front().name != "binary" || binary.front().bytes.empty()) {
+      return fail(Code::refused, "clCreateProgramWithBinary: not what this API hands out");
+    }
+    begins.push_back(reinterpret_cast<const unsigned char*>(binary.front().bytes.data()));
+    sizes.push_back(binary.front().bytes.size());
+  }
+  const auto refuse = [&](cl_int code, const char* call) {
+    const Code kind = code_of(code) == Code::out_of_resources ? Code::out_of_resources : Code::refused;
+    return fail(kind, std::string(call) + ": OpenCL error " + std::to_string(code));
+  };
+  cl_int code = CL_SUCCESS;
+  std::vector<cl_int> states(devices.size());
+  cl_program program = functions_.create_program_with_binary(
+      context_, count_of(devices), devices.data(), sizes.data(), begins.data(), states.data(), &code);
+  if (program == nullptr || code != CL_SUCCESS) {
+    if (program != nullptr) release(program);
+    return refuse(code, "clCreateProgramWithBinary");
+  }
+  // Options of a compiler that will not run; some drivers look at them all the same.
+  const std::string options = terminated(what.text(ingredient::kCompileOptions));
+  code =
+      functions_.build_program(program, count_of(devices), devices.data(), options.c_str(), nullptr, nullptr);
+  if (code != CL_SUCCESS) {
+    release(program);
+    return refuse(code, "clBuildProgram of a binary");
+  }
+  return BuiltProgram<Program>{program, {}};
+}
+
+Result<Artefacts> OpenclApi::binary_of(Program program, Device device) const {
+  cl_uint count = 0;
+  cl_int code = functions_.get_program_info(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
+  std::vector<cl_device_id> devices(count);
+  std::vector<std::size_t> sizes(count);
+  if (code == CL_SUCCESS) {
+    code = functions_.get_program_info(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id),
+                                       devices.data(), nullptr);
+  }
+  if (code == CL_SUCCESS) {
+    code = functions_.get_program_info(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(std::size_t),
+                                       sizes.data(), nullptr);
+  }
+  std::string binary;
+  if (code == CL_SUCCESS) {
+    // Null for a device says that nobody wants its binary.
+    std::vector<unsigned char*> places(count, nullptr);
+    for (cl_uint i = 0; i < count; ++i) {
+      if (devices[i] != device) continue;
+      binary.resize(sizes[i]);
+      places[i] = reinterpret_cast<unsigned char*>(binary.data());
+    }
+    code = functions_.get_program_info(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
+                                       places.data(), nullptr);
+  }
+  if (code != CL_SUCCESS) {
+    Error error = error_of(code, "ask for a program's binary", nullptr, {});
+    return fail(error.code, std::move(error.what));
+  }
+  if (binary.empty()) return Artefacts{};
+  return Artefacts{{"binary", Bytes(std::move(binary))}};
+}
+
+Result<OpenclApi::Kernel> OpenclApi::kernel_of(Program program, const std::string& name) const {
+  cl_int code = CL_SUCCESS;
+  cl_kernel kernel = functions_.create_kernel(program, name.c_str(), &code);
+  if (kernel == nullptr || code != CL_SUCCESS) {
+    const Code kind = code_of(code) == Code::invalid_argument ? Code::maker_failed : code_of(code);
+    return fail(kind, "clCreateKernel " + name + ": OpenCL error " + std::to_string(code));
+  }
+  return kernel;
+}
+
+void OpenclApi::release(Program program) const noexcept {
+  functions_.release_program(program);
+}
+
+void OpenclApi::release(Kernel kernel) const noexcept {
+  functions_.release_kernel(kernel);
+}
+
+}  // namespace larder
