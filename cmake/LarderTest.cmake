@@ -18,10 +18,10 @@ function(larder_test name)
   target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <string> <vector> <thread> <functional>)
   gtest_discover_tests(${name}
     TEST_FILTER -Stress*
-    DISCOVERY_TIMEOUT 60 NO_PRETTY_TYPES
+    DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT} SKIP_RETURN_CODE 77)
   gtest_discover_tests(${name}
     TEST_FILTER Stress*
-    DISCOVERY_TIMEOUT 60 NO_PRETTY_TYPES
+    DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "stress" TIMEOUT 900 SKIP_RETURN_CODE 77)
 endfunction()

@@ -18,12 +18,12 @@ CASE = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P|RC_GTEST_PRO
 
 
 def normal(name):
-    """Inst/Suite.Case/0 and Suite/0.Case are instances of Suite.Case."""
+    """Inst/Suite.Case/0, Suite/0.Case and Suite.Case<Type> are instances of Suite.Case."""
     suite, dot, case = name.partition(".")
     if not dot:
         return name
     parts = [part for part in suite.split("/") if not part.isdigit()]
-    return f"{parts[-1]}.{case.split('/')[0]}"
+    return f"{parts[-1]}.{re.split('[/<]', case)[0]}"
 
 
 def ctest_tests(build):
