@@ -169,17 +169,6 @@ TEST(ReuseTable, DoesNotStayOnForEverWhenReuseEnds) {
   });
 }
 
-TEST(ReuseTable, LeavesABodyAloneThatIsCheaperThanLooking) {
-  const larder_reuse_site site = site_of(0, 2);
-  on_a_thread([&] {
-    thread_local larder_reuse_place place{};
-    Memoized same(site, place, [](uint64_t key) { return key; });
-    for (uint64_t i = 0; i < 2000; ++i) same(i % 40);
-    EXPECT_FALSE(same.is_on());
-    return 0;
-  });
-}
-
 TEST(ReuseTable, MakesATreeOfCallsLinear) {
   const larder_reuse_site site = site_of(LARDER_REUSE_TREE);
   on_a_thread([&] {
