@@ -1,0 +1,109 @@
+#include "options.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/LineIterator.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <cstdlib>
+
+namespace larder::plugin {
+
+using llvm::StringRef;
+
+namespace {
+
+bool complain(llvm::Module& module, const llvm::Twine& what) {
+  module.getContext().emitError("larder-reuse: " + what);
+  return false;
+}
+
+// One function a line; # begins a comment.
+bool read_list(llvm::Module& module, StringRef path, llvm::StringSet<>& names) {
+  const auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file) return complain(module, path + ": " + file.getError().message());
+  for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#'); !line.is_at_eof(); ++line) {
+    const StringRef name = line->split('#').first.trim();
+    if (name.empty()) continue;
+    if (name.find_first_of(" \t,;") != StringRef::npos)
+      return complain(module, path + ":" + llvm::Twine(line.line_number()) + ": '" + name +
+                                  "' is not the name of a function: one name a line, no arguments");
+    names.insert(name);
+  }
+  return true;
+}
+
+bool read_profile(llvm::Module& module, StringRef path, Options& options) {
+  const auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file) return complain(module, path + ": " + file.getError().message());
+  options.has_profile = true;
+  for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#'); !line.is_at_eof(); ++line) {
+    llvm::SmallVector<StringRef, 10> fields;
+    line->split(fields, '\t');
+    uint64_t numbers[8] = {};
+    bool is_line = fields.size() == 10 && fields[0] == "reuse1" && !fields[1].empty();
+    for (size_t i = 0; is_line && i < 8; ++i) is_line = !fields[i + 2].getAsInteger(10, numbers[i]);
+    if (!is_line)
+      return complain(module, path + ":" + llvm::Twine(line.line_number()) +
+                                  ": not a line of a reuse profile: run the program again with a fresh file");
+    Profile& profile = options.profile[fields[1]];
+    // Several runs add up; keys of different runs may be the same.
+    profile.fingerprint = numbers[0];
+    profile.calls += numbers[1];
+    profile.keys = std::max(profile.keys, numbers[2]);
+    profile.direct_hits += numbers[3];
+    profile.turn_hits += numbers[4];
+    profile.lru_hits += numbers[5];
+    profile.timed += numbers[6];
+    profile.nanoseconds += numbers[7];
+  }
+  return true;
+}
+
+bool read_switch(llvm::Module& module, StringRef name, StringRef value, bool& option) {
+  if (value != "on" && value != "off")
+    return complain(module, "LARDER_REUSE_OPTIONS: " + name + " is 'on' or 'off', not '" + value + "'");
+  option = value == "on";
+  return true;
+}
+
+bool read_one(llvm::Module& module, StringRef name, StringRef value, Options& options) {
+  if (name == "globals") return read_switch(module, name, value, options.has_globals);
+  if (name == "trust") return read_switch(module, name, value, options.has_trust);
+  if (name == "sanitizers") return read_switch(module, name, value, options.has_sanitizers);
+  if (name == "record") return read_switch(module, name, value, options.is_recording);
+  if (name == "all") return read_switch(module, name, value, options.is_all);
+  if (name == "deny") return read_list(module, value, options.denied);
+  if (name == "allow") return read_list(module, value, options.allowed);
+  if (name == "profile") return read_profile(module, value, options);
+  if (name == "cost-min") {
+    if (value.getAsInteger(10, options.cost_min))
+      return complain(module, "LARDER_REUSE_OPTIONS: cost-min is a number, not '" + value + "'");
+    return true;
+  }
+  if (name == "strategy") {
+    const StringRef names[] = {"adaptive", "round_robin", "lru_vector", "lru_hash"};
+    for (uint64_t i = 0; i < 4; ++i)
+      if (value == names[i]) return options.strategy = i, true;
+    return complain(module, "LARDER_REUSE_OPTIONS: strategy is adaptive, round_robin, lru_vector or lru_hash, not '" +
+                                value + "'");
+  }
+  return complain(module, "LARDER_REUSE_OPTIONS: no option '" + name + "'");
+}
+
+}  // namespace
+
+bool read_options(llvm::Module& module, Options& options) {
+  const char* text = std::getenv("LARDER_REUSE_OPTIONS");
+  if (text == nullptr) return true;
+  llvm::SmallVector<StringRef, 8> parts;
+  StringRef(text).split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (const StringRef part : parts) {
+    const auto [name, value] = part.split('=');
+    if (!read_one(module, name.trim(), value.trim(), options)) return false;
+  }
+  return true;
+}
+
+}  // namespace larder::plugin

@@ -1,0 +1,44 @@
+// How the plugin behaves, read from LARDER_REUSE_OPTIONS once per module: clang parses no options of plugins that
+// it loads by -fpass-plugin. `larder cc` sets it.
+#pragma once
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/ADT/StringSet.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <string>
+
+namespace larder::plugin {
+
+// What a profiling run found out about a function.
+struct Profile {
+  uint64_t fingerprint = 0;
+  uint64_t calls = 0;
+  uint64_t keys = 0;
+  uint64_t direct_hits = 0;
+  uint64_t turn_hits = 0;
+  uint64_t lru_hits = 0;
+  uint64_t timed = 0;
+  uint64_t nanoseconds = 0;
+};
+
+struct Options {
+  bool has_globals = true;      // globals that are only read join the key
+  bool has_trust = false;       // __attribute__((const)) on a declaration is believed
+  bool has_sanitizers = false;  // also in functions that a sanitizer instruments
+  bool is_recording = false;    // every candidate counts for the profile
+  bool is_all = false;          // no estimate: whatever is pure is memoized
+  uint64_t cost_min = 60;       // of a body that does not call itself
+  uint64_t strategy = 0;
+  llvm::StringSet<> denied;     // functions, as the linker sees them or demangled without arguments
+  llvm::StringSet<> allowed;    // memoized although they look cheap
+  bool has_profile = false;
+  llvm::StringMap<Profile> profile;
+};
+
+// What is wrong with the options, a list or the profile becomes an error of the compilation that names file and
+// line; false then.
+bool read_options(llvm::Module& module, Options& options);
+
+}  // namespace larder::plugin
