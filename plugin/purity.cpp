@@ -7,6 +7,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
@@ -35,25 +36,24 @@ bool is_never_written(const GlobalVariable& global) {
   return true;
 }
 
-bool holds_pointer(const Type* type) {
-  if (type->isPtrOrPtrVectorTy()) return true;
-  for (const Type* const part : type->subtypes())
-    if (holds_pointer(part)) return true;
-  return false;
-}
-
 // Both ends of a difference or comparison within one object: the same in every evaluation.
 bool is_same_object(const Value* a, const Value* b) {
-  const Value* const object = getUnderlyingObject(a, 0);
-  return object == getUnderlyingObject(b, 0) && !isa<PHINode>(object) && !isa<SelectInst>(object);
+  SmallVector<const Value*, 4> objects;
+  getUnderlyingObjects(a, objects);
+  getUnderlyingObjects(b, objects);
+  const Value* const first = objects.front();
+  for (const Value* const object : objects)
+    if (object != first) return false;
+  if (const auto* const alloca = dyn_cast<AllocaInst>(first)) return alloca->isStaticAlloca();
+  return isa<GlobalVariable>(first) || isa<Argument>(first);
 }
 
 bool is_address_harmless(const PtrToIntInst& cast) {
   for (const User* const user : cast.users()) {
     const auto* const difference = dyn_cast<BinaryOperator>(user);
     if (difference == nullptr || difference->getOpcode() != Instruction::Sub) return false;
-    const auto* const left = dyn_cast<PtrToIntInst>(difference->getOperand(0));
-    const auto* const right = dyn_cast<PtrToIntInst>(difference->getOperand(1));
+    const auto* const left = dyn_cast<PtrToIntOperator>(difference->getOperand(0));
+    const auto* const right = dyn_cast<PtrToIntOperator>(difference->getOperand(1));
     if (left == nullptr || right == nullptr) return false;
     if (!is_same_object(left->getPointerOperand(), right->getPointerOperand())) return false;
   }
@@ -103,6 +103,13 @@ bool is_harmless_intrinsic(const IntrinsicInst& call) {
 }
 
 }  // namespace
+
+bool holds_pointer(const Type* type) {
+  if (type->isPtrOrPtrVectorTy()) return true;
+  for (const Type* const part : type->subtypes())
+    if (holds_pointer(part)) return true;
+  return false;
+}
 
 bool is_math(StringRef name) {
   if (name.size() > 3 && (name.back() == 'f')) name = name.drop_back();
@@ -155,6 +162,20 @@ class Purity::Reader {
  public:
   Reader(Purity& purity, Function& function, const SmallPtrSetImpl<Function*>& cycle)
       : purity_(purity), function_(function), cycle_(cycle), library_(purity.library_(function)) {}
+
+  // Is there a path to a return that has no taint and calls only members of the cycle that have such a path?
+  bool has_base(const SmallPtrSetImpl<const Function*>& with_base) {
+    const Summary& summary = purity_.of(function_);
+    SmallPtrSet<BasicBlock*, 16> blocked;
+    for (Instruction* const taint : summary.taints) blocked.insert(taint->getParent());
+    for (Instruction& instruction : instructions(function_)) {
+      const auto* const call = dyn_cast<CallBase>(&instruction);
+      Function* const callee = call == nullptr ? nullptr : call->getCalledFunction();
+      if (callee != nullptr && cycle_.count(callee) != 0 && with_base.count(callee) == 0)
+        blocked.insert(instruction.getParent());
+    }
+    return has_clean_path(blocked);
+  }
 
   Summary read() {
     if (const char* const reason = taint_of_whole()) {
@@ -358,23 +379,44 @@ Purity::Purity(Module& module, const Options& options, Library library, bool is_
   }
 }
 
-// A cycle begins with nothing known and is read until nothing changes: each reading can only find more.
+// A cycle begins with nothing known and is read until nothing changes: each reading can only find more. Then
+// those are left out whose every path comes to a taint in the end, which is seen from the other side: a function
+// is let in when some path of it needs only functions that are in already.
 void Purity::analyse(ArrayRef<Function*> cycle) {
   SmallPtrSet<Function*, 4> members(cycle.begin(), cycle.end());
-  for (bool has_changed = true; has_changed;) {
-    has_changed = false;
-    for (Function* const function : cycle) {
-      Summary fresh = Reader(*this, *function, members).read();
-      const auto old = summaries_.find(function);
-      has_changed |= old == summaries_.end()
-                         ? cycle.size() > 1 || fresh.is_recursive
-                         : old->second.is_clean != fresh.is_clean || old->second.may_taint != fresh.may_taint ||
-                               old->second.reads_args != fresh.reads_args ||
-                               old->second.writes_args != fresh.writes_args ||
-                               old->second.globals.size() != fresh.globals.size() ||
-                               old->second.taints.size() != fresh.taints.size();
-      summaries_[function] = std::move(fresh);
+  SmallPtrSet<const Function*, 4> left_out;
+  for (;;) {
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (Function* const function : cycle) {
+        Summary fresh = Reader(*this, *function, members).read();
+        if (left_out.count(function) != 0 && fresh.is_clean) {
+          fresh.is_clean = false;
+          if (fresh.reason.empty()) fresh.reason = "its simplest cases are not pure";
+        }
+        const auto old = summaries_.find(function);
+        has_changed |= old == summaries_.end()
+                           ? cycle.size() > 1 || fresh.is_recursive
+                           : old->second.is_clean != fresh.is_clean || old->second.may_taint != fresh.may_taint ||
+                                 old->second.reads_args != fresh.reads_args ||
+                                 old->second.writes_args != fresh.writes_args ||
+                                 old->second.globals.size() != fresh.globals.size() ||
+                                 old->second.taints.size() != fresh.taints.size();
+        summaries_[function] = std::move(fresh);
+      }
     }
+    SmallPtrSet<const Function*, 4> with_base;
+    for (size_t before = 1; before != with_base.size();) {
+      before = with_base.size();
+      for (Function* const function : cycle)
+        if (of(*function).is_clean && Reader(*this, *function, members).has_base(with_base))
+          with_base.insert(function);
+      if (with_base.size() == before) break;
+    }
+    const size_t known = left_out.size();
+    for (Function* const function : cycle)
+      if (of(*function).is_clean && with_base.count(function) == 0) left_out.insert(function);
+    if (left_out.size() == known) return;
   }
 }
 

@@ -67,4 +67,6 @@ Place place_of(const llvm::Value* pointer, const llvm::GlobalVariable** global =
 // Functions that return as the C library says: results that are no ordinary numbers may come with errno.
 bool is_math(llvm::StringRef name);
 
+bool holds_pointer(const llvm::Type* type);
+
 }  // namespace larder::plugin

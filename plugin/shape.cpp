@@ -51,13 +51,6 @@ uint64_t words_of(const Type* type, bool& has_floats) {
   return 0;
 }
 
-bool holds_pointer(const Type* type) {
-  if (type->isPtrOrPtrVectorTy()) return true;
-  for (const Type* const part : type->subtypes())
-    if (holds_pointer(part)) return true;
-  return false;
-}
-
 // All that is read through `argument` lies within its first `bytes` bytes, and it does not go anywhere else.
 bool is_read_within(const Argument& argument, uint64_t bytes, bool& is_read) {
   const DataLayout& layout = argument.getParent()->getParent()->getDataLayout();
