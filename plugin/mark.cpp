@@ -86,8 +86,9 @@ void remark_missed(Function& function, const Twine& why, Instruction* culprit) {
   OptimizationRemarkEmitter emitter(&function);
   emitter.emit([&] {
     const bool has_place = culprit != nullptr && culprit->getFunction() == &function;
-    OptimizationRemarkMissed remark = has_place ? OptimizationRemarkMissed(kPassName, "NotMemoized", culprit)
-                                                : OptimizationRemarkMissed(kPassName, "NotMemoized", &function);
+    OptimizationRemarkMissed remark = has_place
+                                          ? OptimizationRemarkMissed(kPassName, "NotMemoized", culprit)
+                                          : OptimizationRemarkMissed(kPassName, "NotMemoized", &function);
     remark << readable(function.getName()) << ": not memoized: " << why.str();
     return remark;
   });
@@ -95,7 +96,8 @@ void remark_missed(Function& function, const Twine& why, Instruction* culprit) {
 void remark_analysis(Function& function, const Twine& what) {
   OptimizationRemarkEmitter emitter(&function);
   emitter.emit([&] {
-    return OptimizationRemarkAnalysis(kPassName, "Cost", &function) << readable(function.getName()) << ": " << what.str();
+    return OptimizationRemarkAnalysis(kPassName, "Cost", &function)
+           << readable(function.getName()) << ": " << what.str();
   });
 }
 
@@ -144,14 +146,15 @@ void mark(Module& module, const Options& options, const Purity& purity) {
     }
     const Recursion recursion = recursion_of(function);
     const uint64_t cost = estimate(function, purity);
-    const bool is_asked_for = options.is_all || options.is_recording || function.hasFnAttribute("larder-reuse") ||
-                              options.allowed.contains(function.getName()) ||
-                              options.allowed.contains(StringRef(readable(function.getName())).split('(').first);
+    const bool is_asked_for =
+        options.is_all || options.is_recording || function.hasFnAttribute("larder-reuse") ||
+        options.allowed.contains(function.getName()) ||
+        options.allowed.contains(StringRef(readable(function.getName())).split('(').first);
     const bool is_chosen = options.profile.count(function.getName()) != 0;
     if (recursion == Recursion::none && !summary.is_recursive && cost < options.cost_min && !is_asked_for &&
         !is_chosen) {
-      remark_missed(function, "it is too cheap (" + Twine(cost) + " cycles estimated, " + Twine(options.cost_min) +
-                                  " needed)");
+      remark_missed(function, "it is too cheap (" + Twine(cost) + " cycles estimated, " +
+                                  Twine(options.cost_min) + " needed)");
       continue;
     }
     candidates.push_back({&function, cost, recursion});

@@ -1,5 +1,6 @@
-// At the pipeline's start: finds the functions that may be worth a table and keeps the optimiser from dissolving
-// them. They stay pure functions until the very end, so that plain -O2 still removes and hoists calls of them.
+// At the pipeline's start: finds the functions that may be worth a table and keeps the optimiser from
+// dissolving them. They stay pure functions until the very end, so that plain -O2 still removes and hoists
+// calls of them.
 #pragma once
 
 #include "purity.hpp"

@@ -86,8 +86,9 @@ bool read_one(llvm::Module& module, StringRef name, StringRef value, Options& op
     const StringRef names[] = {"adaptive", "round_robin", "lru_vector", "lru_hash"};
     for (uint64_t i = 0; i < 4; ++i)
       if (value == names[i]) return options.strategy = i, true;
-    return complain(module, "LARDER_REUSE_OPTIONS: strategy is adaptive, round_robin, lru_vector or lru_hash, not '" +
-                                value + "'");
+    return complain(module,
+                    "LARDER_REUSE_OPTIONS: strategy is adaptive, round_robin, lru_vector or lru_hash, not '" +
+                        value + "'");
   }
   return complain(module, "LARDER_REUSE_OPTIONS: no option '" + name + "'");
 }

@@ -1,5 +1,5 @@
-// How the plugin behaves, read from LARDER_REUSE_OPTIONS once per module: clang parses no options of plugins that
-// it loads by -fpass-plugin. `larder cc` sets it.
+// How the plugin behaves, read from LARDER_REUSE_OPTIONS once per module: clang parses no options of plugins
+// that it loads by -fpass-plugin. `larder cc` sets it.
 #pragma once
 
 #include <llvm/ADT/StringMap.h>
@@ -31,14 +31,14 @@ struct Options {
   bool is_all = false;          // no estimate: whatever is pure is memoized
   uint64_t cost_min = 60;       // of a body that does not call itself
   uint64_t strategy = 0;
-  llvm::StringSet<> denied;     // functions, as the linker sees them or demangled without arguments
-  llvm::StringSet<> allowed;    // memoized although they look cheap
+  llvm::StringSet<> denied;   // functions, as the linker sees them or demangled without arguments
+  llvm::StringSet<> allowed;  // memoized although they look cheap
   bool has_profile = false;
   llvm::StringMap<Profile> profile;
 };
 
-// What is wrong with the options, a list or the profile becomes an error of the compilation that names file and
-// line; false then.
+// What is wrong with the options, a list or the profile becomes an error of the compilation that names file
+// and line; false then.
 bool read_options(llvm::Module& module, Options& options);
 
 }  // namespace larder::plugin

@@ -135,7 +135,8 @@ Place place_of(const Value* pointer, const GlobalVariable** global, const Argume
     } else if (const auto* const variable = dyn_cast<GlobalVariable>(object)) {
       if (variable->isThreadLocal())
         place = Place::unknown;
-      else if ((variable->isConstant() && variable->hasDefinitiveInitializer()) || is_never_written(*variable))
+      else if ((variable->isConstant() && variable->hasDefinitiveInitializer()) ||
+               is_never_written(*variable))
         place = Place::constant;
       else
         place = Place::global;
@@ -208,7 +209,8 @@ class Purity::Reader {
   const char* taint_of_whole() {
     if (function_.hasFnAttribute(Attribute::StrictFP)) return "depends on the floating-point environment";
     if (function_.hasFnAttribute(Attribute::Naked)) return "is written in assembly";
-    if (function_.hasFnAttribute("coroutine.presplit") || function_.isPresplitCoroutine()) return "is a coroutine";
+    if (function_.hasFnAttribute("coroutine.presplit") || function_.isPresplitCoroutine())
+      return "is a coroutine";
     return nullptr;
   }
 
@@ -243,10 +245,15 @@ class Purity::Reader {
     const GlobalVariable* global = nullptr;
     switch (place_of(pointer, &global)) {
       case Place::local:
-      case Place::constant: return nullptr;
-      case Place::argument: result_.reads_args = true; return nullptr;
-      case Place::global: break;
-      case Place::unknown: return "reads memory that is neither its own nor constant";
+      case Place::constant:
+        return nullptr;
+      case Place::argument:
+        result_.reads_args = true;
+        return nullptr;
+      case Place::global:
+        break;
+      case Place::unknown:
+        return "reads memory that is neither its own nor constant";
     }
     reason_ = global->getName().str() + ": ";
     if (!purity_.options_.has_globals) return "reads a global variable";
@@ -260,9 +267,13 @@ class Purity::Reader {
   }
   const char* writes(const Value* pointer) {
     switch (place_of(pointer)) {
-      case Place::local: return nullptr;
-      case Place::argument: result_.writes_args = true; return nullptr;
-      default: return "writes memory that is not its own";
+      case Place::local:
+        return nullptr;
+      case Place::argument:
+        result_.writes_args = true;
+        return nullptr;
+      default:
+        return "writes memory that is not its own";
     }
   }
 
@@ -302,7 +313,8 @@ class Purity::Reader {
     if (callee == nullptr) return "calls through a pointer";
     if (call.getFunctionType() != callee->getFunctionType()) return "calls with other types than are defined";
     if (callee->isDeclaration()) return taint_of_declared(call, *callee);
-    if (callee->isInterposable()) return reason_ = callee->getName().str() + ": ", "calls what may be replaced at link time";
+    if (callee->isInterposable())
+      return reason_ = callee->getName().str() + ": ", "calls what may be replaced at link time";
     // The body that will be executed, or at the start, what every body of that name refines.
     if (!purity_.is_start_ && !callee->hasExactDefinition())
       return reason_ = callee->getName().str() + ": ", "calls what the linker may take from elsewhere";
@@ -313,7 +325,8 @@ class Purity::Reader {
       if (assumed == purity_.summaries_.end()) return nullptr;  // assumed clean until seen otherwise
     }
     const Summary& summary = purity_.of(*callee);
-    if (!summary.is_clean) return reason_ = callee->getName().str() + ": ", "calls a function that is not pure";
+    if (!summary.is_clean)
+      return reason_ = callee->getName().str() + ": ", "calls a function that is not pure";
     result_.may_taint |= summary.may_taint;
     for (GlobalVariable* const global : summary.globals) result_.globals.insert(global);
     if (!summary.reads_args && !summary.writes_args) return nullptr;
@@ -380,8 +393,8 @@ Purity::Purity(Module& module, const Options& options, Library library, bool is_
 }
 
 // A cycle begins with nothing known and is read until nothing changes: each reading can only find more. Then
-// those are left out whose every path comes to a taint in the end, which is seen from the other side: a function
-// is let in when some path of it needs only functions that are in already.
+// those are left out whose every path comes to a taint in the end, which is seen from the other side: a
+// function is let in when some path of it needs only functions that are in already.
 void Purity::analyse(ArrayRef<Function*> cycle) {
   SmallPtrSet<Function*, 4> members(cycle.begin(), cycle.end());
   SmallPtrSet<const Function*, 4> left_out;
@@ -395,13 +408,13 @@ void Purity::analyse(ArrayRef<Function*> cycle) {
           if (fresh.reason.empty()) fresh.reason = "its simplest cases are not pure";
         }
         const auto old = summaries_.find(function);
-        has_changed |= old == summaries_.end()
-                           ? cycle.size() > 1 || fresh.is_recursive
-                           : old->second.is_clean != fresh.is_clean || old->second.may_taint != fresh.may_taint ||
-                                 old->second.reads_args != fresh.reads_args ||
-                                 old->second.writes_args != fresh.writes_args ||
-                                 old->second.globals.size() != fresh.globals.size() ||
-                                 old->second.taints.size() != fresh.taints.size();
+        has_changed |= old == summaries_.end() ? cycle.size() > 1 || fresh.is_recursive
+                                               : old->second.is_clean != fresh.is_clean ||
+                                                     old->second.may_taint != fresh.may_taint ||
+                                                     old->second.reads_args != fresh.reads_args ||
+                                                     old->second.writes_args != fresh.writes_args ||
+                                                     old->second.globals.size() != fresh.globals.size() ||
+                                                     old->second.taints.size() != fresh.taints.size();
         summaries_[function] = std::move(fresh);
       }
     }

@@ -1,7 +1,8 @@
 // What becomes of a function F:
 //
 //   F        [what F does for the simplest arguments, if that is cheap] then: look into the table, inline.
-//            Hit: return. Miss: F.miss. No table at present: F.slow. A leaf: no frame, no call on the way to a hit.
+//            Hit: return. Miss: F.miss. No table at present: F.slow. A leaf: no frame, no call on the way to
+//            a hit.
 //   F.slow   counts down while the table is off, else asks the library what to do.
 //   F.miss   works and stores. Where F calls itself it holds F's body, whose calls go to F again.
 //   F.plain  the body as plain -O2 made it. A tree of calls has four copies that call each other in turn, and
@@ -36,7 +37,7 @@ namespace {
 constexpr uint64_t kOdd[LARDER_REUSE_KEY_WORDS_MAX] = {
     0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0xd6e8feb86659fd93, 0xa0761d6478bd642f,
     0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3, 0x1d8e4e27c47d124f};
-constexpr unsigned kStride = 4;          // copies of a tree's plain body
+constexpr unsigned kStride = 4;           // copies of a tree's plain body
 constexpr unsigned kStrideSizeMax = 400;  // instructions; larger bodies have one
 // Words of a larder_reuse_place.
 enum { kSlots, kShift, kCountdown, kStackFloor, kStackSpan, kPlaceWords = 8 };
@@ -44,7 +45,10 @@ enum { kSlots, kShift, kCountdown, kStackFloor, kStackSpan, kPlaceWords = 8 };
 class Rewriter {
  public:
   Rewriter(Module& module, const Options& options)
-      : module_(module), options_(options), context_(module.getContext()), word_(Type::getInt64Ty(context_)),
+      : module_(module),
+        options_(options),
+        context_(module.getContext()),
+        word_(Type::getInt64Ty(context_)),
         words_(PointerType::getUnqual(word_)) {}
 
   void rewrite(Function& function, const Summary& summary, const Signature& signature, uint64_t cost);
@@ -61,8 +65,9 @@ class Rewriter {
 
   GlobalVariable* taint() {
     if (taint_ == nullptr) {
-      taint_ = new GlobalVariable(module_, word_, false, GlobalValue::InternalLinkage, ConstantInt::get(word_, 0),
-                                  "larder_reuse_taint", nullptr, GlobalValue::GeneralDynamicTLSModel);
+      taint_ =
+          new GlobalVariable(module_, word_, false, GlobalValue::InternalLinkage, ConstantInt::get(word_, 0),
+                             "larder_reuse_taint", nullptr, GlobalValue::GeneralDynamicTLSModel);
     }
     return taint_;
   }
@@ -107,8 +112,8 @@ class Rewriter {
 
 // An empty function of the same type.
 Function* Rewriter::sibling(Function& of, const char* suffix) {
-  Function* const made = Function::Create(of.getFunctionType(), GlobalValue::InternalLinkage,
-                                          of.getName() + suffix, module_);
+  Function* const made =
+      Function::Create(of.getFunctionType(), GlobalValue::InternalLinkage, of.getName() + suffix, module_);
   made->setCallingConv(of.getCallingConv());
   made->setAttributes(of.getAttributes());
   forget_purity(*made);
@@ -138,7 +143,8 @@ void Rewriter::to_words(Builder& build, Value* value, SmallVectorImpl<Value*>& w
   value = build.CreateFreeze(value);
   const unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
   if (bits <= 64) return words.push_back(to_word(build, value));
-  Value* const wide = build.CreateZExt(build.CreateBitCast(value, build.getIntNTy(bits)), build.getIntNTy(128));
+  Value* const wide =
+      build.CreateZExt(build.CreateBitCast(value, build.getIntNTy(bits)), build.getIntNTy(128));
   words.push_back(build.CreateTrunc(wide, word_));
   words.push_back(build.CreateTrunc(build.CreateLShr(wide, 64), word_));
 }
@@ -174,8 +180,8 @@ Rewriter::Key Rewriter::read_key(Builder& build, Function& function) {
           const uint64_t size = std::min<uint64_t>(8, pointee.bytes - at);
           Type* const part = build.getIntNTy(static_cast<unsigned>(size * 8));
           Value* const from = build.CreateConstInBoundsGEP1_64(build.getInt8Ty(), bytes, at);
-          Value* const word =
-              build.CreateAlignedLoad(part, build.CreatePointerCast(from, PointerType::getUnqual(part)), Align(1));
+          Value* const word = build.CreateAlignedLoad(
+              part, build.CreatePointerCast(from, PointerType::getUnqual(part)), Align(1));
           key.words.push_back(build.CreateZExt(build.CreateFreeze(word), word_));
         }
       }
@@ -186,8 +192,8 @@ Rewriter::Key Rewriter::read_key(Builder& build, Function& function) {
     }
   }
   for (size_t i = 0; i < narrow.size(); i += 2)
-    key.words.push_back(i + 1 == narrow.size() ? narrow[i]
-                                               : build.CreateOr(narrow[i], build.CreateShl(narrow[i + 1], 32)));
+    key.words.push_back(
+        i + 1 == narrow.size() ? narrow[i] : build.CreateOr(narrow[i], build.CreateShl(narrow[i + 1], 32)));
   for (GlobalVariable* const global : summary_->globals)
     to_words(build, build.CreateLoad(global->getValueType(), global), key.words);
   for (size_t i = 0; i < key.words.size(); ++i) {
@@ -223,8 +229,8 @@ void Rewriter::put(Builder& build, const Key& key, Value* result) {
   to_words(build, result, values);
   Value* const place = place_pointer(build);
   if (key.words.size() == 1 && values.size() == 1) {
-    const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_put_small", build.getVoidTy(), words_,
-                                                              words_, word_, word_, word_);
+    const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_put_small", build.getVoidTy(),
+                                                              words_, words_, word_, word_, word_);
     build.CreateCall(callee, {place, site_, key.hash, key.words[0], values[0]})->setDoesNotThrow();
     return;
   }
@@ -239,8 +245,8 @@ void Rewriter::put(Builder& build, const Key& key, Value* result) {
   };
   Value* const key_memory = spill(key.words);
   Value* const value_memory = spill(values);
-  const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_put", build.getVoidTy(), words_, words_,
-                                                            word_, words_, words_);
+  const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_put", build.getVoidTy(), words_,
+                                                            words_, word_, words_, words_);
   build.CreateCall(callee, {place, site_, key.hash, key_memory, value_memory})->setDoesNotThrow();
 }
 
@@ -256,8 +262,8 @@ void Rewriter::store_unless_tainted(Instruction* before, const Key& key, Value* 
   put(storing, key, result);
 }
 
-// Blocks from the entry on that are cheap and lead to a return stay; the others make way for the look-up. Gives
-// the look-up's block.
+// Blocks from the entry on that are cheap and lead to a return stay; the others make way for the look-up.
+// Gives the look-up's block.
 BasicBlock* Rewriter::peel(Function& function) {
   BasicBlock* const lookup = BasicBlock::Create(context_, "larder.lookup", &function);
   const auto is_cheap = [](BasicBlock& block) {
@@ -268,7 +274,8 @@ BasicBlock* Rewriter::peel(Function& function) {
         return isa<BranchInst>(instruction) || isa<SwitchInst>(instruction) || isa<ReturnInst>(instruction);
       if (instruction.mayReadOrWriteMemory() || isa<CallBase>(instruction) || isa<AllocaInst>(instruction) ||
           instruction.getOpcode() == Instruction::UDiv || instruction.getOpcode() == Instruction::SDiv ||
-          instruction.getOpcode() == Instruction::URem || instruction.getOpcode() == Instruction::SRem || ++count > 6)
+          instruction.getOpcode() == Instruction::URem || instruction.getOpcode() == Instruction::SRem ||
+          ++count > 6)
         return false;
     }
     return false;
@@ -377,8 +384,8 @@ void Rewriter::fill_slow() {
   const Key key = read_key(build, function);
   for (size_t i = 0; i < key.words.size(); ++i)
     build.CreateStore(key.words[i], build.CreateConstInBoundsGEP1_64(word_, key_memory, i));
-  const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_slow", build.getInt32Ty(), words_, words_,
-                                                            word_, words_, words_);
+  const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_slow", build.getInt32Ty(), words_,
+                                                            words_, word_, words_, words_);
   CallInst* const answer =
       build.CreateCall(callee, {place_pointer(build), site_, key.hash, key_memory, value_memory});
   answer->setDoesNotThrow();
@@ -517,7 +524,8 @@ Constant* Rewriter::make_site(Function& function, uint64_t cost, uint64_t flags)
   return pointer;
 }
 
-void Rewriter::rewrite(Function& function, const Summary& summary, const Signature& signature, uint64_t cost) {
+void Rewriter::rewrite(Function& function, const Summary& summary, const Signature& signature,
+                       uint64_t cost) {
   summary_ = &summary;
   signature_ = &signature;
   const Recursion recursion = recursion_of(function);
@@ -576,7 +584,8 @@ void Rewriter::rewrite(Function& function, const Summary& summary, const Signatu
   slow_ = sibling(function, ".larder.slow");
   slow_->addFnAttr(Attribute::Cold);
   outer_ = recursion == Recursion::linear ? sibling(function, ".larder.outer") : nullptr;
-  miss_ = recursion == Recursion::none ? sibling(function, ".larder.miss") : copy(function, name + ".larder.miss");
+  miss_ = recursion == Recursion::none ? sibling(function, ".larder.miss")
+                                       : copy(function, name + ".larder.miss");
   forget_purity(*miss_);
   for (CallBase* const call : self_calls(*miss_, function)) forget_purity(*call);
 
@@ -603,7 +612,8 @@ void Rewriter::note_taints(const Summary& summary) {
   }
   for (CallBase* const call : summary.math) {
     Instruction* after = call->getNextNode();
-    if (auto* const invoke = dyn_cast<InvokeInst>(call)) after = &*invoke->getNormalDest()->getFirstInsertionPt();
+    if (auto* const invoke = dyn_cast<InvokeInst>(call))
+      after = &*invoke->getNormalDest()->getFirstInsertionPt();
     if (after == nullptr) continue;
     Builder build(after);
     // Finite, not zero, not subnormal: exponent neither all zeroes nor all ones.
@@ -612,15 +622,16 @@ void Rewriter::note_taints(const Summary& summary) {
     Type* const bits = build.getIntNTy(is_double ? 64 : 32);
     const uint64_t low = is_double ? uint64_t{0x7ff} << 52 : uint64_t{0xff} << 23;
     const uint64_t one = is_double ? uint64_t{1} << 52 : uint64_t{1} << 23;
-    Value* const exponent = build.CreateAnd(build.CreateBitCast(build.CreateFreeze(call), bits), ConstantInt::get(bits, low));
+    Value* const exponent =
+        build.CreateAnd(build.CreateBitCast(build.CreateFreeze(call), bits), ConstantInt::get(bits, low));
     Value* const is_odd = build.CreateICmpUGE(build.CreateSub(exponent, ConstantInt::get(bits, one)),
                                               ConstantInt::get(bits, low - one));
     add(build, build.CreateZExt(is_odd, word_));
   }
 }
 
-// What was concluded from purity is not true of functions that now have tables, nor of who calls them: a value
-// read from a table before a call could be taken to be there still after it.
+// What was concluded from purity is not true of functions that now have tables, nor of who calls them: a
+// value read from a table before a call could be taken to be there still after it.
 void Rewriter::finish() {
   SmallVector<Function*, 16> to_see;
   SmallPtrSet<Function*, 32> seen;
@@ -672,7 +683,8 @@ bool rewrite(Module& module, const Options& options, const Purity& purity) {
     const Summary& summary = purity.of(function);
     Signature signature;
     std::string reason = why_not(function, options);
-    if (module.getNamedGlobal("__llvm_profile_raw_version") != nullptr) reason = "the build records an execution profile";
+    if (module.getNamedGlobal("__llvm_profile_raw_version") != nullptr)
+      reason = "the build records an execution profile";
     if (reason.empty() && !summary.is_clean) reason = summary.reason;
     if (reason.empty()) reason = read_signature(function, summary, signature);
     if (reason.empty()) {
@@ -686,7 +698,8 @@ bool rewrite(Module& module, const Options& options, const Purity& purity) {
     if (function.hasLocalLinkage() && function.use_empty() &&
         (function.hasFnAttribute(kCandidate) || is_contained(released, &function)) &&
         none_of(chosen, [&](const Chosen& one) {
-          return one.function == &function || one.function->getName().str() + kPlainSuffix == function.getName();
+          return one.function == &function ||
+                 one.function->getName().str() + kPlainSuffix == function.getName();
         }))
       unused.push_back(&function);
   Rewriter rewriter(module, options);
@@ -708,10 +721,12 @@ bool rewrite(Module& module, const Options& options, const Purity& purity) {
     }
     for (const Chosen& one : chosen) {
       const Summary& summary = purity.of(*one.function);
-      remark_analysis(*one.function, Twine(one.cost) + " cycles estimated, key of " + Twine(one.signature.key_words) +
-                                         " words, value of " + Twine(one.signature.value_words));
+      remark_analysis(*one.function, Twine(one.cost) + " cycles estimated, key of " +
+                                         Twine(one.signature.key_words) + " words, value of " +
+                                         Twine(one.signature.value_words));
       const auto profile = options.profile.find(one.function->getName());
-      if (profile != options.profile.end() && profile->second.fingerprint != fingerprint_at_start(*one.function))
+      if (profile != options.profile.end() &&
+          profile->second.fingerprint != fingerprint_at_start(*one.function))
         remark_missed(*one.function, "the profile is of other code and was ignored");
       remark_memoized(*one.function, summary.may_taint ? ", where it stays pure" : "");
       rewriter.rewrite(*one.function, summary, one.signature, one.cost);

@@ -65,7 +65,8 @@ bool is_read_within(const Argument& argument, uint64_t bytes, bool& is_read) {
         is_read = true;
       } else if (const auto* const step = dyn_cast<GEPOperator>(user)) {
         APInt constant(64, 0);
-        if (step->getPointerOperand() != value || !step->accumulateConstantOffset(layout, constant)) return false;
+        if (step->getPointerOperand() != value || !step->accumulateConstantOffset(layout, constant))
+          return false;
         to_see.push_back({step, offset + constant.getSExtValue()});
       } else if (isa<BitCastOperator>(user)) {
         to_see.push_back({user, offset});
@@ -112,7 +113,8 @@ std::string read_signature(const Function& function, const Summary& summary, Sig
         if (bytes == 0) return "it is not known how much it reads behind a pointer";
         if (summary.writes_args) return "it may write behind a pointer";
         bool is_read = false;
-        if (!is_read_within(argument, bytes, is_read)) return "it is not known how much it reads behind a pointer";
+        if (!is_read_within(argument, bytes, is_read))
+          return "it is not known how much it reads behind a pointer";
         if (!is_read) bytes = 0;
       }
       if (bytes > LARDER_REUSE_KEY_WORDS_MAX * 8) return "an argument is too large";
@@ -147,8 +149,9 @@ std::string why_not(const Function& function, const Options& options) {
   if (function.isVarArg()) return "it takes any number of arguments";
   if (function.isInterposable()) return "it may be replaced at link time";
   if (function.getName() == "main") return "it is called once";
-  for (const auto kind : {Attribute::OptimizeNone, Attribute::Naked, Attribute::ReturnsTwice, Attribute::StrictFP,
-                          Attribute::NoDuplicate, Attribute::Convergent, Attribute::AlwaysInline})
+  for (const auto kind :
+       {Attribute::OptimizeNone, Attribute::Naked, Attribute::ReturnsTwice, Attribute::StrictFP,
+        Attribute::NoDuplicate, Attribute::Convergent, Attribute::AlwaysInline})
     if (function.hasFnAttribute(kind))
       return ("it has the attribute " + Attribute::getNameFromAttrKind(kind)).str();
   if (function.hasGC()) return "its frames belong to a garbage collector";
@@ -156,9 +159,10 @@ std::string why_not(const Function& function, const Options& options) {
   for (const auto kind : {Attribute::SanitizeAddress, Attribute::SanitizeMemory, Attribute::SanitizeThread,
                           Attribute::SanitizeHWAddress})
     if (!options.has_sanitizers && function.hasFnAttribute(kind)) return "a sanitizer instruments it";
-  for (const char* const name : {"instrument-function-entry", "instrument-function-entry-inlined",
-                                 "instrument-function-exit", "instrument-function-exit-inlined", "fentry-call",
-                                 "mnop-mcount", "xray-instruction-threshold", "function-instrument"})
+  for (const char* const name :
+       {"instrument-function-entry", "instrument-function-entry-inlined", "instrument-function-exit",
+        "instrument-function-exit-inlined", "fentry-call", "mnop-mcount", "xray-instruction-threshold",
+        "function-instrument"})
     if (function.hasFnAttribute(name)) return "its calls are counted by a tool";
   for (const BasicBlock& block : function)
     if (const LandingPadInst* const pad = block.getLandingPadInst())
@@ -178,7 +182,8 @@ Recursion recursion_of(const Function& function) {
   for (const BasicBlock& block : function) {
     unsigned count = 0;
     for (const Instruction& instruction : block)
-      if (const auto* const call = dyn_cast<CallBase>(&instruction)) count += call->getCalledFunction() == &function;
+      if (const auto* const call = dyn_cast<CallBase>(&instruction))
+        count += call->getCalledFunction() == &function;
     own[&block] = count;
     has_any |= count != 0;
   }
@@ -213,13 +218,21 @@ uint64_t estimate(Function& function, const Purity& purity) {
         case Instruction::UDiv:
         case Instruction::SDiv:
         case Instruction::URem:
-        case Instruction::SRem: cycles += 20; continue;
+        case Instruction::SRem:
+          cycles += 20;
+          continue;
         case Instruction::FDiv:
-        case Instruction::FRem: cycles += 12; continue;
+        case Instruction::FRem:
+          cycles += 12;
+          continue;
         case Instruction::FAdd:
         case Instruction::FSub:
-        case Instruction::FMul: cycles += 3; continue;
-        case Instruction::Mul: cycles += 3; continue;
+        case Instruction::FMul:
+          cycles += 3;
+          continue;
+        case Instruction::Mul:
+          cycles += 3;
+          continue;
         case Instruction::PHI:
         case Instruction::BitCast:
         case Instruction::Alloca:
@@ -227,8 +240,10 @@ uint64_t estimate(Function& function, const Purity& purity) {
         case Instruction::ZExt:
         case Instruction::SExt:
         case Instruction::Trunc:
-        case Instruction::Ret: continue;
-        default: break;
+        case Instruction::Ret:
+          continue;
+        default:
+          break;
       }
       const auto* const call = dyn_cast<CallBase>(&instruction);
       if (call == nullptr) {
@@ -240,7 +255,9 @@ uint64_t estimate(Function& function, const Purity& purity) {
         cycles += 10;
       } else if (callee->isIntrinsic()) {
         switch (callee->getIntrinsicID()) {
-          case Intrinsic::sqrt: cycles += 15; break;
+          case Intrinsic::sqrt:
+            cycles += 15;
+            break;
           case Intrinsic::sin:
           case Intrinsic::cos:
           case Intrinsic::exp:
@@ -248,8 +265,11 @@ uint64_t estimate(Function& function, const Purity& purity) {
           case Intrinsic::log:
           case Intrinsic::log2:
           case Intrinsic::log10:
-          case Intrinsic::pow: cycles += 60; break;
-          default: cycles += isa<DbgInfoIntrinsic>(call) ? 0 : 1;
+          case Intrinsic::pow:
+            cycles += 60;
+            break;
+          default:
+            cycles += isa<DbgInfoIntrinsic>(call) ? 0 : 1;
         }
       } else if (callee->isDeclaration()) {
         cycles += is_math(callee->getName()) ? 60 : 10;
@@ -276,7 +296,8 @@ uint64_t fingerprint(const Function& function) {
       add(instruction.getOpcode());
       add(instruction.getNumOperands());
       for (const Use& operand : instruction.operands())
-        if (const auto* const number = dyn_cast<ConstantInt>(operand)) add(number->getValue().getLimitedValue());
+        if (const auto* const number = dyn_cast<ConstantInt>(operand))
+          add(number->getValue().getLimitedValue());
     }
     add(0);
   }

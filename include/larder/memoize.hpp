@@ -7,13 +7,16 @@
 //
 // Whether f is pure is the caller's promise (for proof, there is the compiler plugin: docs/reuse.md). What it
 // costs, next to calling f (docs/reuse.md has the figures and their command):
-//   - by default each thread has a table of its own: a hit is a few nanoseconds and touches nothing shared; two
+//   - by default each thread has a table of its own: a hit is a few nanoseconds and touches nothing shared;
+//   two
 //     threads may both compute a result
-//   - shared: a hit is a look-up in a MemoryTier, about a hundred times that; each result is computed once, others
+//   - shared: a hit is a look-up in a MemoryTier, about a hundred times that; each result is computed once,
+//   others
 //     wait for it, and no lock is held meanwhile
-//   - kept (a cache is given): what the thread's table does not have is asked of the cache, which may find it on
-//     disk, made by another process. `name` and `version` are part of its identity: change the version whenever
-//     f's results change
+//   - kept (a cache is given): what the thread's table does not have is asked of the cache, which may find it
+//   on
+//     disk, made by another process. `name` and `version` are part of its identity: change the version
+//     whenever f's results change
 //
 // Arguments are compared by their bits where they are numbers (-0.0 is not 0.0, a NaN is itself), else by ==.
 // What f throws goes to its caller and nothing is kept. A memo may be called by any thread, must outlive the
@@ -66,7 +69,8 @@ class Memo<R(Args...), F> {
   template <typename T>
   using Kept = std::remove_cv_t<std::remove_reference_t<T>>;
   using Table = detail::MemoTable<Value, Kept<Args>...>;
-  static constexpr bool has_bytes = (detail::is_memo_bytes<Kept<Args>> && ...) && detail::is_memo_bytes<Value>;
+  static constexpr bool has_bytes =
+      (detail::is_memo_bytes<Kept<Args>> && ...) && detail::is_memo_bytes<Value>;
   static_assert(!std::is_void_v<R>, "there is nothing to keep of a function that returns nothing");
   static_assert(!std::is_reference_v<R>, "a result that is a reference would outlive what it refers to");
   static_assert(!(std::is_pointer_v<std::decay_t<Args>> || ...),
@@ -126,7 +130,8 @@ class Memo<R(Args...), F> {
     if (tier_ != nullptr) {
       const CounterTotals totals = tier_->totals();
       const auto count = [&](Outcome outcome) { return totals[outcome]; };
-      return {count(Outcome::memory_hit) + count(Outcome::joined), count(Outcome::made), tier_->stats().count, 0};
+      return {count(Outcome::memory_hit) + count(Outcome::joined), count(Outcome::made), tier_->stats().count,
+              0};
     }
     const detail::MemoSums sums = core_->sums();
     return {sums.hits, sums.misses, sums.entries, sums.threads};
@@ -172,8 +177,7 @@ class Memo<R(Args...), F> {
   __attribute__((noinline)) Value miss(std::uint64_t hash, const Kept<Args>&... args) {
     if constexpr (has_bytes) {
       if (tier_ != nullptr) {
-        const auto held =
-            tier_->get_or_make(recipe(args...), [&] { return obtain(args...); });
+        const auto held = tier_->get_or_make(recipe(args...), [&] { return obtain(args...); });
         if (held) return **held;
         return call(args...);  // asked for within its own making, or out of memory: without the tier
       }
@@ -246,8 +250,8 @@ auto memoize(F f, const MemoOptions& options = {}) {
   return Memo<typename detail::CallableSignature<F>::type, F>(std::move(f), options);
 }
 
-// For objects that are called in several ways, and for recursion: where `f` takes the memo itself as its first
-// argument, its calls go through the memo.
+// For objects that are called in several ways, and for recursion: where `f` takes the memo itself as its
+// first argument, its calls go through the memo.
 template <typename Signature, typename F>
 Memo<Signature, F> memoize(F f, const MemoOptions& options = {}) {
   return Memo<Signature, F>(std::move(f), options);

@@ -1,8 +1,8 @@
 /* What code that the plugin has rewritten and liblarder_reuse know of each other. Nobody else includes this:
  * the layout may change with LARDER_REUSE_VERSION, which each site carries and the library checks.
  *
- * A memoized function F has a site (constant, one per function) and a place (thread-local, one per function and
- * thread). Its code looks into the place's slots itself; everything else is a call into the library:
+ * A memoized function F has a site (constant, one per function) and a place (thread-local, one per function
+ * and thread). Its code looks into the place's slots itself; everything else is a call into the library:
  *
  *   slots == NULL and --countdown >= 0   the table is off: work without it
  *   slots == NULL otherwise              larder_reuse_slow() says what to do
@@ -10,12 +10,12 @@
  *                                        equal key words, read again after the value words: a hit
  *   after working, nothing impure done   larder_reuse_put()
  *
- * hash is the exclusive or of key[i] * larder_reuse_odd[i] (key[i] ^ key[i] >> 32 where the site says fold). A slot
- * that was never written holds zeroes, and zeroes hash to slot 0, which holds a key that belongs elsewhere: so no
- * slot needs a word that says whether it is in use.
+ * hash is the exclusive or of key[i] * larder_reuse_odd[i] (key[i] ^ key[i] >> 32 where the site says fold).
+ * A slot that was never written holds zeroes, and zeroes hash to slot 0, which holds a key that belongs
+ * elsewhere: so no slot needs a word that says whether it is in use.
  *
- * Every function may be called by any thread and by signal handlers, and none fails: what cannot be had is done
- * without.
+ * Every function may be called by any thread and by signal handlers, and none fails: what cannot be had is
+ * done without.
  */
 #ifndef LARDER_REUSE_H
 #define LARDER_REUSE_H
@@ -84,8 +84,8 @@ int larder_reuse_slow(struct larder_reuse_place* place, const struct larder_reus
 void larder_reuse_put(struct larder_reuse_place* place, const struct larder_reuse_site* site, uint64_t hash,
                       const uint64_t* key, const uint64_t* value);
 /* The same for one key word and one value word, which then travel in registers. */
-void larder_reuse_put_small(struct larder_reuse_place* place, const struct larder_reuse_site* site, uint64_t hash,
-                            uint64_t key, uint64_t value);
+void larder_reuse_put_small(struct larder_reuse_place* place, const struct larder_reuse_site* site,
+                            uint64_t hash, uint64_t key, uint64_t value);
 /* The module of `site` is being unloaded: no place of it is touched again. */
 void larder_reuse_forget(const struct larder_reuse_site* site);
 

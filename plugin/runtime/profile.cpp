@@ -1,5 +1,5 @@
-// A profile is text, one line per function and run: see docs/reuse.md. Lines are appended in one write, so that
-// processes that end together do not mix theirs.
+// A profile is text, one line per function and run: see docs/reuse.md. Lines are appended in one write, so
+// that processes that end together do not mix theirs.
 //
 // Distinct keys are estimated by HyperLogLog with 1024 registers (about 3 % off), and below 2560 of them by
 // counting empty registers. What tables would have hit is simulated on the hashes of the keys.
@@ -224,9 +224,8 @@ void write_profile(const Site* site) noexcept {
   Line line;
   line.add("reuse1\t");
   line.add(site->name);
-  const uint64_t numbers[] = {site->fingerprint,   counts->calls,       distinct(*counts),
-                              counts->direct_hits, counts->turn_hits,   counts->lru_hits,
-                              counts->timed,       spent};
+  const uint64_t numbers[] = {site->fingerprint, counts->calls,    distinct(*counts), counts->direct_hits,
+                              counts->turn_hits, counts->lru_hits, counts->timed,     spent};
   for (const uint64_t number : numbers) {
     line.add("\t");
     line.add(number);

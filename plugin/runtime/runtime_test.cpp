@@ -59,9 +59,14 @@ class Memoized {
     }
     uint64_t value = 0;
     switch (larder_reuse_slow(&place_, &site_, hash, &key, &value)) {
-      case LARDER_REUSE_HIT: ++learned; return value;
-      case LARDER_REUSE_COMPUTE: return compute(hash, key);
-      default: ++left; return body_(key);
+      case LARDER_REUSE_HIT:
+        ++learned;
+        return value;
+      case LARDER_REUSE_COMPUTE:
+        return compute(hash, key);
+      default:
+        ++left;
+        return body_(key);
     }
   }
   bool is_on() const { return place_.slots != nullptr; }
@@ -230,11 +235,13 @@ TEST(ReuseTable, WorksWithoutATableInWhatRunsAfterTheThreadsTablesAreGone) {
   static std::atomic<uint64_t> late{0};
   pthread_key_t key;
   // Calls itself back as often as the system allows, so that it outlives the library's own.
-  ASSERT_EQ(pthread_key_create(&key, [](void* again) {
-    Memoized same(site, place, [](uint64_t k) { return k; });
-    late += same(5);
-    (void)again;
-  }), 0);
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* again) {
+                                 Memoized same(site, place, [](uint64_t k) { return k; });
+                                 late += same(5);
+                                 (void)again;
+                               }),
+            0);
   const larder_reuse_totals before = totals();
   on_a_thread([&] {
     Memoized same(site, place, [](uint64_t k) { return k; });
@@ -277,7 +284,8 @@ TEST(ReuseTable, DoesWithoutMemory) {
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  // Another test of this process may have read the cap before: then there is memory, and the results are right.
+  // Another test of this process may have read the cap before: then there is memory, and the results are
+  // right.
   EXPECT_TRUE(WIFEXITED(status));
   if (totals().bytes_max == 0) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -304,7 +312,8 @@ TEST(ReuseTable, GoesOnInAForkedChildWhoseParentHadOtherThreads) {
         thread_local larder_reuse_place fresh{};
         Memoized more(site, fresh, [](uint64_t key) { return key + 1; });
         bool is_right = true;
-        for (uint64_t i = 0; i < 1000; ++i) is_right = is_right && same(i % 10) == i % 10 && more(i % 7) == i % 7 + 1;
+        for (uint64_t i = 0; i < 1000; ++i)
+          is_right = is_right && same(i % 10) == i % 10 && more(i % 7) == i % 7 + 1;
         _exit(is_right && totals().tables == 2 ? 0 : 1);
       }
       int status = -1;
@@ -334,7 +343,8 @@ TEST(ReuseTable, IsRightInASignalHandlerThatInterruptsIt) {
   struct sigaction action {};
   action.sa_handler = [](int) {
     const uint64_t seed = ++interruptions;
-    for (uint64_t key = 0; key < 40; ++key) wrong_in_handler += (*interrupted)((key + seed) % 500) != mixed((key + seed) % 500);
+    for (uint64_t key = 0; key < 40; ++key)
+      wrong_in_handler += (*interrupted)((key + seed) % 500) != mixed((key + seed) % 500);
   };
   struct sigaction old {};
   ASSERT_EQ(sigaction(SIGVTALRM, &action, &old), 0);
@@ -342,7 +352,8 @@ TEST(ReuseTable, IsRightInASignalHandlerThatInterruptsIt) {
   ASSERT_EQ(setitimer(ITIMER_VIRTUAL, &often, nullptr), 0);
   uint64_t wrong = 0;
   for (uint64_t i = 0; interruptions < 20; ++i)
-    for (uint64_t key = 0; key < 2000; ++key) wrong += memoized((key * 7 + i) % 500) != mixed((key * 7 + i) % 500);
+    for (uint64_t key = 0; key < 2000; ++key)
+      wrong += memoized((key * 7 + i) % 500) != mixed((key * 7 + i) % 500);
   const itimerval never{};
   setitimer(ITIMER_VIRTUAL, &never, nullptr);
   sigaction(SIGVTALRM, &old, nullptr);
@@ -470,7 +481,8 @@ TEST(ReuseProfile, CountsCallsAndDistinctKeysOfAllThreads) {
   std::ifstream file(path);
   std::string version, function;
   uint64_t fingerprint = 0, calls = 0, keys = 0, direct = 0, turn = 0, lru = 0, timed = 0, nanoseconds = 0;
-  file >> version >> function >> fingerprint >> calls >> keys >> direct >> turn >> lru >> timed >> nanoseconds;
+  file >> version >> function >> fingerprint >> calls >> keys >> direct >> turn >> lru >> timed >>
+      nanoseconds;
   EXPECT_EQ(version, "reuse1");
   EXPECT_EQ(function, "function");
   EXPECT_EQ(fingerprint, 7u);

@@ -2,7 +2,8 @@
 //   round robin  a vector searched from its front; the slots are replaced in turn.
 //   LRU vector   each element carries the value of a counter that falls with each use; the element with the
 //                highest value is replaced; the search begins at the most recently used element.
-//   LRU hash     the same, but elements are found through a hash map. What is replaced is found by looking at all.
+//   LRU hash     the same, but elements are found through a hash map. What is replaced is found by looking at
+//   all.
 #include "strategies.hpp"
 
 #include <stdlib.h>
@@ -18,9 +19,9 @@ struct Vector {
   uint64_t strategy = 0;
   uint64_t capacity = 0;
   uint64_t count = 0;
-  uint64_t next = 0;        // round robin: replaced next
-  uint64_t recent = 0;      // LRU vector: most recently used
-  uint64_t counter = 0;     // LRU: falls with each use
+  uint64_t next = 0;             // round robin: replaced next
+  uint64_t recent = 0;           // LRU vector: most recently used
+  uint64_t counter = 0;          // LRU: falls with each use
   uint64_t* elements = nullptr;  // key words, value words, counter, next of the bucket + 1
   uint64_t* buckets = nullptr;   // LRU hash: element + 1
   uint64_t bytes = 0;
@@ -111,7 +112,8 @@ bool prepare_vector(Table& table, Place& place) noexcept {
   if (piece == nullptr) return false;
   auto* vector = new (piece) Vector();
   vector->strategy = strategy;
-  vector->capacity = number_of("LARDER_REUSE_CAPACITY", table.site->entries_max != 0 ? table.site->entries_max : kCapacity);
+  vector->capacity =
+      number_of("LARDER_REUSE_CAPACITY", table.site->entries_max != 0 ? table.site->entries_max : kCapacity);
   if (vector->capacity == 0) vector->capacity = 1;
   vector->counter = UINT64_MAX;
   const uint64_t size = vector->capacity * words(*table.site) * 8;

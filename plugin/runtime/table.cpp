@@ -1,12 +1,12 @@
-// Whether a table pays. A look counts hits over a window of calls, out of line. For a function that does not call
-// itself the body is timed, and hits must save more than all the looking and storing costs. A tree of calls is
-// judged by its hit ratio alone: each hit saves a whole subtree. A linear recursion is looked at twice, once
-// memoizing calls from outside only (the body then runs as plain -O2 made it) and once memoizing every level;
-// the cheaper way stays. Nothing settles for ever: see the phases in table.hpp.
+// Whether a table pays. A look counts hits over a window of calls, out of line. For a function that does not
+// call itself the body is timed, and hits must save more than all the looking and storing costs. A tree of
+// calls is judged by its hit ratio alone: each hit saves a whole subtree. A linear recursion is looked at
+// twice, once memoizing calls from outside only (the body then runs as plain -O2 made it) and once memoizing
+// every level; the cheaper way stays. Nothing settles for ever: see the phases in table.hpp.
 //
-// Growth is by proof: a sample of the missed keys leaves a tag behind, and a missed key whose tag is still there
-// is one that the table had and lost. Neither evictions nor the hit ratio tell that: the first happen as often
-// to keys that never come back, the second is one half in a thrashing tree of calls as well.
+// Growth is by proof: a sample of the missed keys leaves a tag behind, and a missed key whose tag is still
+// there is one that the table had and lost. Neither evictions nor the hit ratio tell that: the first happen
+// as often to keys that never come back, the second is one half in a thrashing tree of calls as well.
 #include "table.hpp"
 
 #include <new>
@@ -190,9 +190,11 @@ void settle_linear(Table& table, Place& place) {
     return;
   }
   const uint64_t body = table.outer_cycles;
-  const uint64_t outer = kHitCycles + (table.outer_calls - table.outer_hits) * (body + kStoreCycles) / table.outer_calls;
+  const uint64_t outer =
+      kHitCycles + (table.outer_calls - table.outer_hits) * (body + kStoreCycles) / table.outer_calls;
   const uint64_t slow = table.calls * kSlowCycles;
-  const uint64_t full = kHitCycles + (table.cycles > slow ? table.cycles - slow : 0) / table.full_outer_calls +
+  const uint64_t full = kHitCycles +
+                        (table.cycles > slow ? table.cycles - slow : 0) / table.full_outer_calls +
                         (table.calls - table.hits) * kStoreCycles / table.full_outer_calls;
   // Nothing was missed outside: nothing is known of the body, but all comes back.
   const bool is_known = table.outer_hits < table.outer_calls;
@@ -250,7 +252,8 @@ int look(Table& table, Place& place, uint64_t hash, const uint64_t* key, uint64_
     for (uint64_t i = 0; i < table.site->value_words; ++i) value[i] = slot[keys + i];
     return LARDER_REUSE_HIT;
   }
-  if (table.phase == Phase::look && !((table.site->flags & LARDER_REUSE_TREE) != 0)) begin_timing(table, stack);
+  if (table.phase == Phase::look && !((table.site->flags & LARDER_REUSE_TREE) != 0))
+    begin_timing(table, stack);
   return LARDER_REUSE_COMPUTE;
 }
 
@@ -333,7 +336,7 @@ extern "C" void larder_reuse_put(larder_reuse_place* place, const larder_reuse_s
   insert(*table, *place, hash, key, value);
 }
 
-extern "C" void larder_reuse_put_small(larder_reuse_place* place, const larder_reuse_site* site, uint64_t hash,
-                                       uint64_t key, uint64_t value) {
+extern "C" void larder_reuse_put_small(larder_reuse_place* place, const larder_reuse_site* site,
+                                       uint64_t hash, uint64_t key, uint64_t value) {
   larder_reuse_put(place, site, hash, &key, &value);
 }

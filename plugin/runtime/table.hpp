@@ -1,4 +1,5 @@
-// A Table is what one thread keeps of one memoized function: slots, and the state that decides whether they pay.
+// A Table is what one thread keeps of one memoized function: slots, and the state that decides whether they
+// pay.
 //
 // Phases:
 //   look  every call is counted; after a window of calls the table settles:
@@ -9,12 +10,15 @@
 //   fixed one of the seed's strategies, or the profile: stays
 //
 // Invariants:
-//   T1  Slots are written only while place->slots is null, so that a signal handler of this thread never reads a
+//   T1  Slots are written only while place->slots is null, so that a signal handler of this thread never
+//   reads a
 //       half-written slot.
-//   T2  Slots that were outgrown stay mapped until the thread ends: an interrupted reader may still look at them.
+//   T2  Slots that were outgrown stay mapped until the thread ends: an interrupted reader may still look at
+//   them.
 //       Tables grow by four, so these are at most a third of what is in use.
 //   T3  Slot 0 of fresh slots holds the key 1, which hashes elsewhere in any table of two or more.
-//   T4  The library is entered once at a time per thread (Thread::busy); a signal handler that interrupts it is
+//   T4  The library is entered once at a time per thread (Thread::busy); a signal handler that interrupts it
+//   is
 //       told to work without.
 #pragma once
 
@@ -41,13 +45,13 @@ struct larder_reuse_table {
   uint64_t bytes = 0;  // that this table counts for, outgrown slots included
   uint32_t log2 = 0;   // of the number of slots
   larder::reuse::Phase phase = larder::reuse::Phase::look;
-  bool is_full_part = false;      // linear recursion: the second half of a look memoizes every level
-  uint64_t window = 0;            // calls of this look
-  uint64_t calls = 0;             // in this look
-  uint64_t hits = 0;              // in this look
-  uint64_t misses = 0;            // while on, since the last look
-  uint64_t misses_max = 0;        // the next look comes after as many
-  int64_t pause = 0;              // the next off phase lasts as many calls
+  bool is_full_part = false;  // linear recursion: the second half of a look memoizes every level
+  uint64_t window = 0;        // calls of this look
+  uint64_t calls = 0;         // in this look
+  uint64_t hits = 0;          // in this look
+  uint64_t misses = 0;        // while on, since the last look
+  uint64_t misses_max = 0;    // the next look comes after as many
+  int64_t pause = 0;          // the next off phase lasts as many calls
   // What working costs, by the cycle counter. One call is timed at a time.
   uint64_t started = 0;      // 0: none is being timed
   uint64_t timed_depth = 0;  // calls begun since, the timed one included

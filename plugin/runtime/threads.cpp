@@ -56,8 +56,8 @@ void unlock() noexcept {
   __atomic_store_n(&list_lock, 0, __ATOMIC_RELEASE);
 }
 
-// The pages that hold both the frame at `here` and the thread's control block are the stack that glibc made for
-// it. pthread_getattr_np() knows as well, but allocates, which a signal handler must not.
+// The pages that hold both the frame at `here` and the thread's control block are the stack that glibc made
+// for it. pthread_getattr_np() knows as well, but allocates, which a signal handler must not.
 void find_stack(Thread& thread, uint64_t here) noexcept {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -184,11 +184,16 @@ uint64_t number_of(const char* variable, uint64_t otherwise) noexcept {
   char* end = nullptr;
   const uint64_t number = strtoull(text, &end, 10);
   switch (*end) {
-    case 'K': return number << 10;
-    case 'M': return number << 20;
-    case 'G': return number << 30;
-    case '\0': return number;
-    default: return otherwise;
+    case 'K':
+      return number << 10;
+    case 'M':
+      return number << 20;
+    case 'G':
+      return number << 30;
+    case '\0':
+      return number;
+    default:
+      return otherwise;
   }
 }
 

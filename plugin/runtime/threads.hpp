@@ -36,8 +36,8 @@ class Entered {
 // or the thread is past its end.
 Table* make_table(Thread& thread, Place& place, const Site& site) noexcept;
 
-// Where frames that memoize may stand: the first eighth of what is left of the stack, so that a recursion that
-// fits without larder fits with it, although memoized frames are larger.
+// Where frames that memoize may stand: the first eighth of what is left of the stack, so that a recursion
+// that fits without larder fits with it, although memoized frames are larger.
 void measure_stack(Thread& thread, Place& place) noexcept;
 
 uint64_t bytes_in_use() noexcept;

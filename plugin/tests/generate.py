@@ -130,6 +130,9 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     clang, plugin, library = sys.argv[1:4]
+    if clang == "missing":
+        print(f"SKIP: {plugin} or its clang is not installed")
+        return 77
     first, count = int(sys.argv[4]), int(sys.argv[5])
     failed = memoized = 0
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,6 +1,6 @@
-// Tables of memos by thread. A core owns the tables of its memo; a thread knows the cores in which it has one, to
-// take its tables away when it ends. One process-wide lock guards both directions; it is taken when a thread
-// meets a memo for the first time, when either ends, and for statistics.
+// Tables of memos by thread. A core owns the tables of its memo; a thread knows the cores in which it has
+// one, to take its tables away when it ends. One process-wide lock guards both directions; it is taken when a
+// thread meets a memo for the first time, when either ends, and for statistics.
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -27,12 +27,19 @@ struct Registry {
   std::uint64_t next_serial GUARDED_BY(mutex) = 1;
 };
 
+Registry& registry() noexcept;
+
+void lock_registry() noexcept NO_THREAD_SAFETY_ANALYSIS {
+  registry().mutex.lock();
+}
+void unlock_registry() noexcept NO_THREAD_SAFETY_ANALYSIS {
+  registry().mutex.unlock();
+}
+
 Registry& registry() noexcept {
   static Registry* const only = [] {
     auto* made = new Registry;
-    at_fork(4, {[]() noexcept NO_THREAD_SAFETY_ANALYSIS { registry().mutex.lock(); },
-                []() noexcept NO_THREAD_SAFETY_ANALYSIS { registry().mutex.unlock(); },
-                []() noexcept NO_THREAD_SAFETY_ANALYSIS { registry().mutex.unlock(); }});
+    at_fork(4, {lock_registry, unlock_registry, unlock_registry});
     return made;
   }();
   return *only;

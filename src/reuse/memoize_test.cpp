@@ -128,7 +128,8 @@ TEST(Memoize, GivesEachThreadATableAndTakesItAwayWithTheThread) {
 TEST(Memoize, MayEndBeforeTheThreadsThatUsedItAndLeavesTheNextOneNothing) {
   std::latch used(1);
   std::latch gone(1);
-  auto first = std::make_unique<Memo<int(int), int (*)(int)>>(+[](int n) { return n; }, MemoOptions{});
+  auto first = std::make_unique<Memo<int(int), int (*)(int)>>(
+      +[](int n) { return n; }, MemoOptions{});
   std::thread other([&] {
     (*first)(1);
     used.count_down();
@@ -254,7 +255,8 @@ TEST_F(KeptMemo, TakesDamagedFilesForMisses) {
   for (const auto& file : std::filesystem::recursive_directory_iterator(dir_)) {
     if (!file.is_regular_file() || file.file_size() < 40) continue;
     std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
-    for (std::uintmax_t at = 16; at < file.file_size(); at += 3) bytes.seekp(static_cast<std::streamoff>(at)).put('?');
+    for (std::uintmax_t at = 16; at < file.file_size(); at += 3)
+      bytes.seekp(static_cast<std::streamoff>(at)).put('?');
     ++damaged;
   }
   EXPECT_GE(damaged, 10);

@@ -15,8 +15,9 @@ namespace larder::detail {
 
 template <typename T>
 constexpr bool is_memo_plain = std::is_arithmetic_v<T> || std::is_enum_v<T> ||
-                               (std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T> &&
-                                !std::is_pointer_v<T> && !std::is_member_pointer_v<T>);
+                               (std::is_trivially_copyable_v<T> &&
+                                std::has_unique_object_representations_v<T> && !std::is_pointer_v<T> &&
+                                !std::is_member_pointer_v<T>);
 
 template <typename T>
 struct IsPlainVector : std::false_type {};
@@ -25,8 +26,8 @@ struct IsPlainVector<std::vector<T>> : std::bool_constant<is_memo_plain<T> && !s
 
 // Can it be an ingredient, and can it be read back from bytes?
 template <typename T>
-constexpr bool is_memo_bytes =
-    (is_memo_plain<T> && !std::is_same_v<T, long double>) || std::is_same_v<T, std::string> || IsPlainVector<T>::value;
+constexpr bool is_memo_bytes = (is_memo_plain<T> && !std::is_same_v<T, long double>) ||
+                               std::is_same_v<T, std::string> || IsPlainVector<T>::value;
 
 template <typename T>
 std::string_view memo_bytes(const T& value) noexcept {

@@ -1,5 +1,5 @@
-// A thread's table of a memo: open addressing in windows of four slots, which grows until it holds what it may
-// and then replaces within the window. Used by one thread.
+// A thread's table of a memo: open addressing in windows of four slots, which grows until it holds what it
+// may and then replaces within the window. Used by one thread.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,7 @@ namespace larder::detail {
 
 template <typename T>
 constexpr bool is_memo_word = (std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, float> ||
-                               std::is_same_v<T, double>) &&
-                              sizeof(T) <= 8;
+                               std::is_same_v<T, double>)&&sizeof(T) <= 8;
 
 template <typename T>
 std::uint64_t memo_word(const T& value) noexcept {

@@ -1,5 +1,5 @@
-// Which table a thread has of a memo: an array per thread, indexed by the memo's number, so that a hit finds its
-// table with two loads. Numbers are used again; a serial tells the memos of one number apart.
+// Which table a thread has of a memo: an array per thread, indexed by the memo's number, so that a hit finds
+// its table with two loads. Numbers are used again; a serial tells the memos of one number apart.
 #pragma once
 
 #include <cstddef>
