@@ -20,6 +20,7 @@ test: build      ## unit and integration tests, at most five minutes
 	@$(CTEST) --test-dir build/release -LE 'stress|e2e'
 
 e2e: build       ## end-to-end tests on real programs
+	@$(SETUP) e2e
 	@ctest --test-dir build/release --output-on-failure -L e2e
 
 stress: build    ## long races and random kills

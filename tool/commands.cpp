@@ -2,6 +2,7 @@
 
 namespace larder::tool {
 
+extern const Command kRunCommand;
 extern const Command kConfigCommand;
 extern const Command kDoctorCommand;
 extern const Command kCompletionsCommand;
@@ -11,7 +12,7 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kConfigCommand, &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
+    &kRunCommand, &kConfigCommand, &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

@@ -61,7 +61,16 @@ const Command* find_command(std::string_view name) noexcept {
 }
 
 int run(std::span<const std::string> words, const settings::Surroundings& surroundings, Console& console) {
-  const Parsed parsed = parse(words, surroundings.working_dir);
+  // What stands behind `run ... --` is another program's, word for word.
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const auto own = static_cast<std::size_t>(dashes - words.begin());
+  Parsed parsed = parse(words.first(own), surroundings.working_dir);
+  if (dashes != words.end() && parsed.command != nullptr && parsed.command->name == "run") {
+    auto& command = parsed.given["COMMAND"];
+    command.insert(command.end(), dashes + 1, words.end());
+  } else if (dashes != words.end()) {
+    parsed = parse(words, surroundings.working_dir);
+  }
   const auto has = [&](std::string_view name) { return parsed.given.find(name) != parsed.given.end(); };
   if (parsed.complaint) {
     console.complain(*parsed.complaint);

@@ -1,0 +1,199 @@
+#include "program/library_file.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/file.hpp"
+#include "base/transfer.hpp"
+#include "recipe/canonical.hpp"
+
+namespace larder {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    hex.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
+    hex.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
+  }
+  return hex;
+}
+
+struct LibraryFile {
+  std::string id;
+  std::vector<std::string> needed;
+};
+
+// Reads single parts of a library: some have a hundred megabytes.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path)
+      : files_(FileSystem::posix()), file_(files_, files_.open_at(AT_FDCWD, path.c_str(), O_RDONLY)) {}
+
+  bool read(LibraryFile& library) {
+    ElfW(Ehdr) header;
+    if (!file_.is_open() || !get(header, 0)) return false;
+    constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != kClass) return false;
+    std::vector<ElfW(Phdr)> segments(header.e_phnum);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (!get(segments[i], header.e_phoff + i * sizeof(ElfW(Phdr)))) return false;
+    }
+    for (const auto& segment : segments) {
+      if (segment.p_type == PT_NOTE && library.id.empty()) read_notes(segment, library);
+      if (segment.p_type == PT_DYNAMIC && !read_needed(segment, segments, library)) return false;
+    }
+    if (library.id.empty()) library.id = digest();
+    return !library.id.empty();
+  }
+
+ private:
+  static constexpr std::size_t kPartMax = 1 << 20;
+
+  template <typename T>
+  bool get(T& value, std::uint64_t offset) {
+    return read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(&value), sizeof value, offset) == 0;
+  }
+  bool get(std::string& text, std::uint64_t offset, std::size_t size) {
+    if (size > kPartMax) return false;
+    text.resize(size);
+    return read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(text.data()), size, offset) == 0;
+  }
+
+  void read_notes(const ElfW(Phdr) & segment, LibraryFile& library) {
+    std::string notes;
+    if (!get(notes, segment.p_offset, segment.p_filesz)) return;
+    for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= notes.size();) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, notes.data() + at, sizeof note);
+      const std::size_t name = at + sizeof note;
+      const std::size_t content = name + ((note.n_namesz + 3u) & ~std::size_t{3});
+      const std::size_t next = content + ((note.n_descsz + 3u) & ~std::size_t{3});
+      if (next > notes.size()) return;
+      if (note.n_type == NT_GNU_BUILD_ID &&
+          std::string_view(notes).substr(name, 4) == std::string_view("GNU\0", 4)) {
+        library.id = to_hex(std::string_view(notes).substr(content, note.n_descsz));
+        return;
+      }
+      at = next;
+    }
+  }
+
+  bool read_needed(const ElfW(Phdr) & segment, const std::vector<ElfW(Phdr)>& segments,
+                   LibraryFile& library) {
+    std::string text;
+    if (!get(text, segment.p_offset, segment.p_filesz)) return false;
+    std::vector<ElfW(Dyn)> entries(text.size() / sizeof(ElfW(Dyn)));
+    std::memcpy(entries.data(), text.data(), entries.size() * sizeof(ElfW(Dyn)));
+    std::uint64_t strings = 0;
+    std::uint64_t strings_size = 0;
+    for (const auto& entry : entries) {
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_STRSZ) strings_size = entry.d_un.d_val;
+    }
+    for (const auto& load : segments) {
+      if (load.p_type != PT_LOAD || strings < load.p_vaddr || strings >= load.p_vaddr + load.p_filesz)
+        continue;
+      std::string names;
+      // A library with a string table beyond any reason is not read.
+      if (strings_size > (std::uint64_t{64} << 20)) return false;
+      names.resize(strings_size);
+      if (read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(names.data()), names.size(),
+                     strings - load.p_vaddr + load.p_offset) != 0) {
+        return false;
+      }
+      for (const auto& entry : entries) {
+        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= names.size()) continue;
+        library.needed.emplace_back(names.c_str() + entry.d_un.d_val);
+      }
+      return true;
+    }
+    return strings == 0;
+  }
+
+  std::string digest() {
+    struct stat status {};
+    if (files_.status(file_.fd(), status) < 0) return {};
+    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+    if (read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(bytes.data()), bytes.size(), 0) != 0)
+      return {};
+    const canonical::Digest found = canonical::digest_of(as_bytes(bytes));
+    return to_hex({reinterpret_cast<const char*>(found.data()), found.size()});
+  }
+
+  FileSystem& files_;
+  File file_;
+};
+
+const std::vector<std::string>& library_folders() {
+  static const auto* const folders = new std::vector<std::string> {
+#if defined(__x86_64__)
+    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
+#elif defined(__aarch64__)
+    "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu",
+#endif
+        "/usr/local/lib", "/usr/lib64", "/lib64", "/usr/lib", "/lib"
+  };
+  return *folders;
+}
+
+}  // namespace
+
+std::string find_library(std::string_view name) {
+  std::error_code ignored;
+  if (name.starts_with('/')) return fs::exists(name, ignored) ? std::string(name) : std::string();
+  for (const std::string& folder : library_folders()) {
+    std::string path = folder + '/' + std::string(name);
+    if (fs::exists(path, ignored)) return path;
+  }
+  return {};
+}
+
+std::string library_file_identity(const std::string& path, const std::string& plugins) {
+  std::vector<std::string> paths{path};
+  std::error_code ignored;
+  if (!plugins.empty()) {
+    for (const auto& each : fs::directory_iterator(plugins, ignored)) {
+      if (each.is_regular_file(ignored)) paths.push_back(each.path().string());
+    }
+  }
+  std::set<std::string> seen;
+  std::set<std::string> lines;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string name = paths[i].substr(paths[i].rfind('/') + 1);
+    if (!seen.insert(name).second) continue;
+    LibraryFile library;
+    if (!ElfFile(paths[i]).read(library)) return {};
+    lines.insert(name + ' ' + library.id + '\n');
+    for (const std::string& needed : library.needed) {
+      const std::string beside = paths[i].substr(0, paths[i].rfind('/') + 1) + needed;
+      const std::string found = fs::exists(beside, ignored) ? beside : find_library(needed);
+      if (found.empty()) return {};
+      paths.push_back(found);
+    }
+  }
+  std::string identity;
+  for (const std::string& line : lines) identity += line;
+  return identity;
+}
+
+bool is_whole_elf(std::string_view bytes) noexcept {
+  ElfW(Ehdr) header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff == 0) return false;
+  // Linkers write the table of sections last.
+  const std::uint64_t table = std::uint64_t{header.e_shnum} * header.e_shentsize;
+  return header.e_shoff <= bytes.size() && table <= bytes.size() - header.e_shoff;
+}
+
+}  // namespace larder

@@ -1,0 +1,23 @@
+// Which build of a library lies in a file, and which others it would bring along, without loading any of
+// them: for drivers of programs that are yet to be started. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace larder {
+
+// A line `NAME BUILD-ID` for the library in `path`, for each that it depends on, and for each in the folder
+// `plugins` (empty: none); sorted, as library_identity would tell it of the loaded ones. Empty when any of
+// this cannot be known.
+std::string library_file_identity(const std::string& path, const std::string& plugins);
+
+// The path of a library as the dynamic loader would find it, without LD_LIBRARY_PATH; empty when there is
+// none.
+std::string find_library(std::string_view name);
+
+// True when `bytes` has the size that its ELF header promises: whoever wrote it has finished.
+bool is_whole_elf(std::string_view bytes) noexcept;
+
+}  // namespace larder

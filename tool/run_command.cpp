@@ -1,0 +1,237 @@
+// `larder run -- COMMAND` starts a program with its drivers' caches adopted, and takes in what they add. The
+// program's input, output, signals and exit code are its own; whatever fails here, it is started all the
+// same.
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include "larder/cache.hpp"
+#include "program/adopted.hpp"
+#include "settings/units.hpp"
+#include "tool/command.hpp"
+
+extern char** environ;
+
+namespace larder::tool {
+namespace {
+
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+constexpr std::string_view kVendors = "/etc/OpenCL/vendors";
+
+std::string variable(const char* name) {
+  const char* const value = ::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+volatile sig_atomic_t child_to_tell = 0;
+
+// What asks this process to end is meant for the program.
+void pass_on(int signal) {
+  if (child_to_tell > 0) ::kill(static_cast<pid_t>(child_to_tell), signal);
+}
+
+// While one lives, the keys of the terminal reach the program alone, and other requests to end are passed on.
+class Signals {
+ public:
+  Signals() noexcept {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      struct sigaction action {};
+      action.sa_handler = i < kIgnored ? SIG_IGN : pass_on;
+      action.sa_flags = SA_RESTART;
+      ::sigaction(kSignals[i], &action, &before_[i]);
+    }
+  }
+  ~Signals() {
+    for (std::size_t i = 0; i < kCount; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+    child_to_tell = 0;
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // Those that the program must not find ignored because we ignore them.
+  sigset_t reset() const noexcept {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (before_[i].sa_handler != SIG_IGN) ::sigaddset(&set, kSignals[i]);
+    }
+    return set;
+  }
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+  static constexpr std::size_t kIgnored = 2;
+  static constexpr std::size_t kCount = 4;
+  struct sigaction before_[kCount] {};
+};
+
+int start_and_wait(const std::vector<std::string>& words, const std::vector<std::string>& more, Call& call) {
+  std::vector<std::string> lines = more;
+  for (char** each = environ; *each != nullptr; ++each) lines.emplace_back(*each);
+  std::vector<char*> environment;
+  std::vector<char*> arguments;
+  for (std::string& line : lines) environment.push_back(line.data());
+  environment.push_back(nullptr);
+  std::vector<std::string> copies = words;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const Signals signals;
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  const sigset_t reset = signals.reset();
+  ::posix_spawnattr_setsigdefault(&attributes, &reset);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t child = -1;
+  const int error =
+      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    call.refuse(words.front() + " cannot be started", std::strerror(error),
+                error == ENOENT ? "check its name and your PATH" : "check that it may be executed");
+    return error == ENOENT ? kNotFound : kNotExecutable;
+  }
+  child_to_tell = static_cast<sig_atomic_t>(child);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Nanoseconds spent_by_children() noexcept {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+// What is adopted for one run, and why not, a line each.
+struct Adopted {
+  std::optional<Cache> cache;
+  std::vector<Adoption> adoptions;
+  std::vector<std::string> remarks;
+};
+
+void adopt(const Call& call, const std::string& program, Adopted& adopted) {
+  Options options = call.options();
+  if (*options.disable) {
+    adopted.remarks.emplace_back("larder is switched off");
+    return;
+  }
+  if (!*options.persistent || options.dir->empty()) {
+    adopted.remarks.emplace_back("the disk is switched off");
+    return;
+  }
+  if (!variable("POCL_CACHE_DIR").empty()) {
+    adopted.remarks.emplace_back("pocl: POCL_CACHE_DIR is set, and is left as it is");
+    return;
+  }
+  std::string vendors = variable("OCL_ICD_VENDORS");
+  if (vendors.empty()) vendors = kVendors;
+  auto pocl = find_pocl(vendors);
+  if (!pocl) {
+    adopted.remarks.emplace_back("pocl: not here, or its build cannot be known");
+    return;
+  }
+  options.program = program;
+  options.preload = false;
+  options.memory = false;  // each file is read once
+  options.write_behind_size = 0;
+  adopted.cache.emplace(Cache::open(options));
+  if (!adopted.cache->stats().has_disk) {
+    for (const std::string& each : adopted.cache->problems()) adopted.remarks.push_back(each);
+    return;
+  }
+  auto adoption = Adoption::open(*adopted.cache, std::move(*pocl), *options.dir);
+  if (!adoption) {
+    adopted.remarks.push_back(adoption.error().what);
+    return;
+  }
+  adoption->lay();
+  adopted.adoptions.push_back(std::move(*adoption));
+}
+
+void report(const Adopted& adopted, Console& console) {
+  for (const std::string& each : adopted.remarks) console.err("larder: " + printable(each) + '\n');
+  for (const Adoption& each : adopted.adoptions) {
+    const AdoptionReport& found = each.report();
+    console.err(
+        "larder: " + each.driver().name + ": " + std::to_string(found.known_files) + " files there, " +
+        std::to_string(found.laid_files) + " laid (" + settings::readable_size(found.laid_bytes) + "), " +
+        std::to_string(found.taken_files) + " taken in (" + settings::readable_size(found.taken_bytes) + ")" +
+        (found.removed_files == 0 ? "" : ", " + std::to_string(found.removed_files) + " removed") + '\n');
+  }
+}
+
+// What is allowed to go wrong around a program, and may not keep it from running.
+template <typename Work>
+void try_to(Adopted& adopted, const char* what, Work work) noexcept {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    try {
+      adopted.remarks.push_back(std::string(what) + ": " + error.what());
+    } catch (...) {
+    }
+  }
+}
+
+int run_run(Call& call) {
+  const std::vector<std::string> words = call.values("COMMAND");
+  if (words.empty()) {
+    return call.refuse("larder run needs a command", "there is nothing to start",
+                       "write `larder run -- COMMAND ARGUMENTS`");
+  }
+  Adopted adopted;
+  const std::string program = words.front().substr(words.front().rfind('/') + 1);
+  try_to(adopted, "adopt", [&] { adopt(call, program, adopted); });
+  std::vector<std::string> more;
+  for (const Adoption& each : adopted.adoptions)
+    more.push_back(each.driver().variable + '=' + each.directory());
+  call.console().flush();
+
+  const int code = start_and_wait(words, more, call);
+
+  try_to(adopted, "take in", [&] {
+    // A quarter of what the entries may use; they are the copies that count.
+    const std::uint64_t size_max = *call.options().size_max;
+    const std::uint64_t bytes_max = size_max == 0 ? std::uint64_t{1} << 30 : size_max / 4;
+    for (Adoption& each : adopted.adoptions) each.take_in(spent_by_children(), bytes_max);
+    if (adopted.cache) adopted.cache->close(*call.options().close_time);
+  });
+  if (call.has("--report")) report(adopted, call.console());
+  return code;
+}
+
+constexpr Argument kArguments[] = {
+    {"--report", "", "say at the end what was found and what was kept"},
+    {"COMMAND", "", "the program and its arguments, behind --", "", false, true},
+};
+
+}  // namespace
+
+extern const Command kRunCommand;
+const Command kRunCommand{
+    "run",
+    "start a program with its GPU drivers' caches kept by larder",
+    "Starts a program that knows nothing of larder. A driver that keeps a cache of its own (PoCL) gets a "
+    "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
+    "afterwards is kept as entries. The exit code is the program's, 128 and the signal's number when one "
+    "ended "
+    "it, 127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
+    "anything of larder fails, the program is started as it would be without.",
+    kArguments,
+    false,
+    true,
+    run_run};
+
+}  // namespace larder::tool
