@@ -90,17 +90,24 @@ int start_and_wait(const std::vector<std::string>& words, const std::vector<std:
   ::posix_spawnattr_init(&attributes);
   const sigset_t reset = signals.reset();
   ::posix_spawnattr_setsigdefault(&attributes, &reset);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  // Nobody may ask us to end between the program's start and our knowing its number.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, &before);
+  ::posix_spawnattr_setsigmask(&attributes, &before);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
   const int error =
       ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environment.data());
+  if (error == 0) child_to_tell = static_cast<sig_atomic_t>(child);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     call.refuse(words.front() + " cannot be started", std::strerror(error),
                 error == ENOENT ? "check its name and your PATH" : "check that it may be executed");
     return error == ENOENT ? kNotFound : kNotExecutable;
   }
-  child_to_tell = static_cast<sig_atomic_t>(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -204,7 +204,7 @@ void Adoption::remove_oldest(std::uint64_t bytes_max) {
   struct Folder {
     std::uint64_t bytes = 0;
     std::uint64_t files = 0;
-    fs::file_time_type used{};
+    fs::file_time_type used = fs::file_time_type::min();
   };
   std::map<std::string, Folder> folders;  // by the first two components: a program each
   std::uint64_t total = 0;
