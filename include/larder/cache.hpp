@@ -48,9 +48,11 @@ enum class Mode : std::uint8_t {
 // `normal` is called `default` in settings.
 LARDER_API std::string_view name(Mode mode) noexcept;
 
-// The text of an ingredient that the recipe holds only as a digest, kept for `larder show` and `larder why`.
+// The text of an ingredient that the recipe holds only as a digest (kIngredientInlineMax), kept beside the
+// product on disk for `larder show` and `larder why`, compressed, as far as the option attachment_max lets
+// it. One that is not what the recipe's digest says is left out.
 struct Text {
-  std::string_view name;
+  std::string_view name;  // the ingredient's
   std::string_view text;
 };
 
@@ -58,7 +60,7 @@ struct Request {
   Mode mode = Mode::as_opened;
   bool load_first = false;  // at the next start, preload it before all others
   bool may_map = false;     // a large product may be a mapping of its file: see docs/format.md for when not
-  std::span<const Text> texts{};  // read during the call only
+  std::span<const Text> texts{};  // kept if this request makes; read during the call only
 };
 
 // What a maker has made.
@@ -86,8 +88,9 @@ struct Origin {
 
 // Which entries are meant; what is left empty says nothing. The default means all.
 struct Selector {
-  std::string_view kind{};                               // recipes of this kind
-  std::string_view program{};                            // asked for by this program at its last start
+  std::string_view kind{};     // recipes of this kind
+  std::string_view program{};  // asked for by this program at its last start
+  std::string_view path{};     // recipes with an ingredient that is this path, or one of a file below it
   std::optional<std::chrono::nanoseconds> older_than{};  // last used longer ago
   std::function<bool(const Recipe&)> matches{};
 };
@@ -187,9 +190,9 @@ class LARDER_API Cache {
   // True when preloading has ended or was never begun; false when `deadline` passed.
   bool wait_for_preload(std::chrono::nanoseconds deadline) const;
 
-  // Removes what is selected from memory, from what waits to be written or preloaded, and from disk, in one
-  // call; nothing made or asked to be written before the call comes back after it. Bundles are read-only and
-  // stay: the result says how many entries they hold.
+  // Removes what is selected from memory, from what waits to be written or preloaded, from disk, and from the
+  // recent misses and start orders remembered there, in one call; nothing made or asked to be written before
+  // comes back after it. Bundles are read-only and stay: the result says how many entries they hold.
   Cleared clear(const Selector& selector = {});
 
   // Writes what waits to be written; false when `deadline` passed first.

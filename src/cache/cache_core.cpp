@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cache/mode.hpp"
+#include "events/log_file.hpp"
 #include "larder/events.hpp"
 
 namespace larder {
@@ -42,6 +43,8 @@ StoreOptions store_options(const Options& said) {
   options.evicts = *said.eviction;
   options.low_water = *said.low_water / 100.0;
   options.lock_directory = *said.runtime_dir;
+  options.wait_min = *said.wait_min;
+  options.wait_max = *said.wait_max;
   options.policy = policy::from_name(*said.policy).value_or(options.policy);
   return options;
 }
@@ -56,6 +59,7 @@ CacheCore::CacheCore(settings::Settings settings)
       negatives_(*settings_.values.negative_time, clock_) {
   for (const auto& each : settings_.problems) problem(each.text(), Reason::disabled);
   if (is_disabled_) return;
+  open_log();
   if (*settings_.values.persistent) open_disk();
   open_bundles();
 }
@@ -87,6 +91,14 @@ void CacheCore::open_disk() {
         .write = [this](const PendingWrite& each) { write(each); },
         .idle = [this] { take_notes(); },
     });
+  }
+}
+
+void CacheCore::open_log() {
+  const Options& said = settings_.values;
+  if (said.log->empty()) return;
+  if (Result<void> opened = log_to(*said.log, *said.log_size_max); !opened) {
+    problem("log: " + opened.error().what, Reason::unwritable);
   }
 }
 

@@ -81,6 +81,7 @@ class CacheCore {
 
   void open_disk();
   void open_bundles();
+  void open_log();
   void problem(std::string text, Reason reason, Tier tier = Tier::none);
   Mode mode_of(const Request& how) const noexcept;
 
@@ -95,6 +96,7 @@ class CacheCore {
   Result<Product> find_only(Attempt& attempt);
   void verify(Attempt& attempt, detail::AnyMaker maker, Product& product);
   bool keep(const Attempt& attempt, const Kept& kept, std::span<const Text> texts);
+  void forget_notes(const Selector& selector);
   // What waits to be written and what is on disk; true when there was any.
   bool forget_on_disk(const Recipe& recipe, const Key& key, Reason why);
   void write(const PendingWrite& write) noexcept;

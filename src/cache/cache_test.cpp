@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -372,6 +373,63 @@ TEST(Cache, WorksInAForkedChildWhileTheParentWrites) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(later.get(recipe_of(std::to_string(i))));
     EXPECT_TRUE(later.get(recipe_of("child" + std::to_string(i))));
+  }
+}
+
+TEST(Cache, NeitherWritesNorWaitsWhenItsProcessExits) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  ScratchDirectory scratch;
+  Options options = options_in(scratch);
+  options.write_behind_delay = std::chrono::hours(1);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // As a program that keeps its cache for ever and ends by returning from main.
+    static Cache* kept = nullptr;
+    kept = new Cache(Cache::open(options));
+    std::exit(kept->put(recipe_of("a"), Bytes(std::string("unwritten"))) ? 42 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  EXPECT_FALSE(Cache::open(options).get(recipe_of("a"))) << "what was unpublished is lost, not waited for";
+}
+
+TEST(Cache, PutsAsideOnDiskWhatIsMadeDifferently) {
+  ScratchDirectory scratch;
+  Cache cache = Cache::open(options_in(scratch));
+  ASSERT_TRUE(cache.get_or_make(recipe_of("a"), [] { return std::string("the doubtful product"); }));
+  ASSERT_TRUE(cache.flush(kLong));
+  const auto differs =
+      cache.get_or_make(recipe_of("a"), [] { return std::string("another"); }, {.mode = Mode::verify});
+  EXPECT_EQ(differs->reason, Reason::mismatch);
+  int put_aside = 0;
+  for (const auto& file : std::filesystem::directory_iterator(scratch.path() + "/store/v1/damaged")) {
+    std::ifstream in(file.path(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    put_aside += bytes.ends_with("the doubtful product");
+  }
+  EXPECT_EQ(put_aside, 1);
+}
+
+TEST(Cache, SaysThatAProductWasRefusedWhenItIsMadeAnew) {
+  for (const bool has_disk : {false, true}) {
+    ScratchDirectory scratch;
+    Options options = options_in(scratch);
+    options.persistent = has_disk;
+    Cache cache = Cache::open(options);
+    const auto maker = [] { return std::string("bytes"); };
+    ASSERT_TRUE(cache.get_or_make(recipe_of("a"), maker));
+    ASSERT_TRUE(cache.flush(kLong));
+    EXPECT_TRUE(cache.reject(recipe_of("a")));
+    EXPECT_EQ(cache.get_or_make(recipe_of("a"), maker)->reason, Reason::refused);
+    EXPECT_EQ(cache.get_or_make(recipe_of("a"), maker)->outcome, Outcome::memory_hit);
+    ASSERT_TRUE(cache.flush(kLong));
+    EXPECT_TRUE(cache.erase(recipe_of("a")));
+    EXPECT_NE(cache.get_or_make(recipe_of("a"), maker)->reason, Reason::refused);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "cache/misses.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "format/frame.hpp"
 #include "format/little_endian.hpp"
@@ -70,6 +71,14 @@ std::vector<Miss> read_misses(const Notes& notes, std::size_t keep) {
 void clear_misses(const Notes& notes) {
   notes.remove(layout::kMisses);
   notes.remove(layout::kMissesOlder);
+}
+
+void clear_misses(const Notes& notes, const std::function<bool(const Miss&)>& matches) {
+  std::vector<Miss> left = read_misses(notes, std::numeric_limits<std::size_t>::max());
+  if (std::erase_if(left, matches) == 0) return;
+  clear_misses(notes);
+  std::reverse(left.begin(), left.end());
+  add_misses(notes, left);
 }
 
 }  // namespace larder

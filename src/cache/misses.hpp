@@ -7,6 +7,7 @@
 //   program_size := u16; program := bytes; recipe := canonical bytes, to the end
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,7 @@ bool add_misses(const Notes& notes, const std::vector<Miss>& misses);
 // The last `keep`, newest first.
 std::vector<Miss> read_misses(const Notes& notes, std::size_t keep);
 void clear_misses(const Notes& notes);
+// Those that another process appends meanwhile may be lost.
+void clear_misses(const Notes& notes, const std::function<bool(const Miss&)>& matches);
 
 }  // namespace larder

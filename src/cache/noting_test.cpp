@@ -1,6 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <latch>
+#include <semaphore>
 
 #include "cache/counts.hpp"
 #include "cache/misses.hpp"
@@ -206,6 +212,92 @@ TEST(Preload, KeepsToItsBounds) {
   ASSERT_TRUE(cache.preload());
   ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
   EXPECT_EQ(cache.stats().preloaded_entries, 3u);
+}
+
+// A store in which an earlier run used `names` first, in this order.
+void use_first(const Options& options, const std::vector<std::string>& names,
+               const std::string& load_first = "") {
+  Cache cache = Cache::open(options);
+  for (const std::string& name : names) ASSERT_TRUE(make(cache, name, {.load_first = name == load_first}));
+}
+
+TEST(Preload, EndsWhenItsTimeIsOver) {
+  ScratchDirectory scratch;
+  Options options = options_in(scratch);
+  use_first(options, {"a", "b", "c", "d"});
+  options.preload_time_max = std::chrono::nanoseconds(1);
+  Cache cache = Cache::open(options);
+  ASSERT_TRUE(cache.preload());
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_LE(cache.stats().preloaded_entries, 1u);
+}
+
+TEST(Preload, LoadsWhatIsFlaggedBeforeAllElse) {
+  ScratchDirectory scratch;
+  Options options = options_in(scratch);
+  use_first(options, {"a", "b", "flagged"}, "flagged");
+  Cache cache = Cache::open(options);
+  std::vector<std::string> asked;
+  ASSERT_TRUE(cache.preload([&](const Recipe& recipe) {
+    asked.emplace_back(as_text(recipe.ingredients()[0].bytes));
+    return true;
+  }));
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(asked, (std::vector<std::string>{"flagged", "a", "b"}));
+}
+
+TEST(Preload, RunsOnAThreadOfLowPriority) {
+  ScratchDirectory scratch;
+  use_first(options_in(scratch), {"a"});
+  Cache cache = Cache::open(options_in(scratch));
+  const auto priority = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); };
+  const int mine = priority();
+  std::atomic<int> its{0};
+  ASSERT_TRUE(cache.preload([&](const Recipe&) {
+    its = priority();
+    return true;
+  }));
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_GT(its, mine) << "a higher number is a lower priority";
+  EXPECT_EQ(priority(), mine) << "only the thread's own";
+}
+
+TEST(Preload, IsNeverWaitedFor) {
+  ScratchDirectory scratch;
+  use_first(options_in(scratch), {"a", "b"});
+  Cache cache = Cache::open(options_in(scratch));
+  std::counting_semaphore<8> held(0);
+  std::latch let_go(1);
+  ASSERT_TRUE(cache.preload([&](const Recipe&) {
+    held.release();
+    let_go.wait();
+    return true;
+  }));
+  held.acquire();
+  // The preload stands still, and requests load for themselves.
+  EXPECT_EQ(make(cache, "a")->outcome, Outcome::disk_hit);
+  EXPECT_EQ(make(cache, "b")->outcome, Outcome::disk_hit);
+  EXPECT_EQ(make(cache, "c")->outcome, Outcome::made);
+  let_go.count_down();
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(make(cache, "a")->outcome, Outcome::memory_hit);
+}
+
+TEST(Preload, SurvivesEntriesThatAreGoneOrDamaged) {
+  ScratchDirectory scratch;
+  use_first(options_in(scratch), {"gone", "damaged", "sound"});
+  const auto file_of = [&](std::string_view name) {
+    const std::string hex = recipe_of(name).key().hex();
+    return scratch.path() + "/store/v1/" + hex.substr(0, 2) + "/" + hex.substr(2);
+  };
+  std::filesystem::remove(file_of("gone"));
+  std::filesystem::resize_file(file_of("damaged"), 200);
+  Cache cache = Cache::open(options_in(scratch));
+  ASSERT_TRUE(cache.preload());
+  ASSERT_TRUE(cache.wait_for_preload(std::chrono::seconds(20)));
+  EXPECT_EQ(cache.stats().preloaded_entries, 1u);
+  EXPECT_EQ(make(cache, "sound")->outcome, Outcome::memory_hit);
+  EXPECT_EQ(make(cache, "damaged")->outcome, Outcome::made);
 }
 
 TEST(Preload, IsStoppedByClearAndBringsNothingBack) {

@@ -9,11 +9,12 @@
 namespace larder {
 namespace {
 
-constexpr int kNiceness = 10;
+constexpr int kNicer = 10;
 
 // Of this thread alone, as Linux has it.
 void lower_priority() noexcept {
-  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
+  const auto me = static_cast<id_t>(::syscall(SYS_gettid));
+  (void)::setpriority(PRIO_PROCESS, me, ::getpriority(PRIO_PROCESS, me) + kNicer);
 }
 
 }  // namespace

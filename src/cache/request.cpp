@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cache/cache_core.hpp"
+#include "cache/texts.hpp"
 #include "larder/events.hpp"
 
 namespace larder {
@@ -185,10 +186,16 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
 }
 
 // Sends a product on its way to the disk. False: it is not kept there, and an event has said why.
-bool CacheCore::keep(const Attempt& attempt, const Kept& kept, std::span<const Text>) {
+bool CacheCore::keep(const Attempt& attempt, const Kept& kept, std::span<const Text> texts) {
   if (store_ == nullptr || attempt.mode == Mode::read_only) return false;
   if (attempt.clearings != clearings_.load(std::memory_order_acquire)) return false;
-  PendingWrite write{attempt.recipe, attempt.key, kept.bytes, kept.log, {}, kept.cost, attempt.turn};
+  PendingWrite write{attempt.recipe,
+                     attempt.key,
+                     kept.bytes,
+                     kept.log,
+                     texts_to_keep(attempt.recipe, texts, *settings_.values.attachment_max),
+                     kept.cost,
+                     attempt.turn};
   if (writes_ != nullptr && writes_->add(write)) {
     // A clear that came in between has either dropped it or must be followed here.
     if (attempt.clearings == clearings_.load(std::memory_order_acquire)) return true;
@@ -196,14 +203,17 @@ bool CacheCore::keep(const Attempt& attempt, const Kept& kept, std::span<const T
     return false;
   }
   this->write(write);
-  return true;
+  if (attempt.clearings == clearings_.load(std::memory_order_acquire)) return true;
+  forget_on_disk(attempt.recipe, attempt.key, Reason::cleared);
+  return false;
 }
 
 void CacheCore::write(const PendingWrite& write) noexcept {
   (*histograms_)[Measure::cache_size_before].record(store_->usage().bytes);
+  const std::string attachment = format::encode_texts(write.texts);
   const PutResult put =
       store_->put(write.recipe, write.key, write.bytes.view(),
-                  {.cost = write.cost, .log = write.log, .attachment = write.attachment.view()});
+                  {.cost = write.cost, .log = write.log, .attachment = as_bytes(attachment)});
   if (put.state == PutState::stored) (*histograms_)[Measure::cache_size_after].record(store_->usage().bytes);
   if (put.state == PutState::already_there || !is_listened()) return;
   emit({.kind = put ? EventKind::stored : EventKind::warning,
@@ -278,7 +288,7 @@ void CacheCore::verify(Attempt& attempt, detail::AnyMaker maker, Product& produc
         .bytes = product.bytes.size(),
         .cost = cost,
         .detail = "verify: the product made now differs from the one that was kept"});
-  put(attempt.recipe, made->bytes, {.cost = cost, .log = made->log});
+  put(attempt.recipe, made->bytes, {.cost = cost, .log = made->log, .texts = attempt.how.texts});
   product = Product{std::move(made->bytes), std::move(made->log), cost, Outcome::made, Reason::mismatch};
   attempt.outcome = Outcome::made;
   attempt.reason = Reason::mismatch;

@@ -58,6 +58,13 @@ void StartOrder::used(const Key& key, bool load_first) {
   uses_.push_back({key, load_first});
 }
 
+void StartOrder::clear() {
+  MutexLock lock(mutex_);
+  uses_.clear();
+  seen_.clear();
+  saved_ = 0;
+}
+
 void StartOrder::save(const Notes& notes, std::string_view program) {
   std::vector<FirstUse> uses;
   {

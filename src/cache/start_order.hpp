@@ -35,6 +35,8 @@ class StartOrder {
 
   // The first call for a key counts.
   void used(const Key& key, bool load_first);
+  // What was used so far is not written down.
+  void clear();
   // Writes it down if anything was used since the last call.
   void save(const Notes& notes, std::string_view program);
 

@@ -12,7 +12,9 @@ namespace {
 constexpr int kPatience = 10;
 
 std::uint64_t size_of(const PendingWrite& write) noexcept {
-  return write.bytes.size() + write.log.size() + write.attachment.size() + write.recipe.canonical().size();
+  std::uint64_t size = write.bytes.size() + write.log.size() + write.recipe.canonical().size();
+  for (const format::Text& text : write.texts) size += text.name.size() + text.text.size();
+  return size;
 }
 
 bool is_of(const PendingWrite& write, const Recipe& recipe, const Key& key) noexcept {

@@ -15,10 +15,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/fork_list.hpp"
 #include "base/mutex.hpp"
+#include "format/texts.hpp"
 #include "larder/bytes.hpp"
 #include "larder/event.hpp"
 #include "larder/recipe.hpp"
@@ -32,7 +34,7 @@ struct PendingWrite {
   Key key;
   Bytes bytes;
   std::string log;
-  Bytes attachment;
+  std::vector<format::Text> texts;  // packed when they are written
   Nanoseconds cost{0};
   // Other processes may be waiting for it: it is written without delay and before all others, and the turn is
   // let go once it is.

@@ -12,13 +12,18 @@ namespace {
 
 static_assert(LARDER_MODE_VERIFY == static_cast<int>(Mode::verify));
 
-Request to_request(const larder_request* from) noexcept {
+// `texts` holds what the request shows.
+Request to_request(const larder_request* from, std::vector<Text>& texts) {
   Request how;
   if (from == nullptr) return how;
   const bool is_mode = from->mode >= LARDER_MODE_AS_OPENED && from->mode <= LARDER_MODE_VERIFY;
   how.mode = is_mode ? capi::to_enum<Mode>(from->mode) : Mode::as_opened;
   how.load_first = from->load_first;
   how.may_map = from->may_map;
+  for (const larder_named_text& each : std::span(from->texts, from->text_count)) {
+    texts.push_back({capi::to_text(each.name), capi::to_text(each.text)});
+  }
+  how.texts = texts;
   return how;
 }
 
@@ -60,8 +65,9 @@ bool larder_cache_get_or_make(larder_cache* cache, const larder_recipe* recipe, 
                               larder_error** error) {
   *product = {};
   return capi::guarded(error, [&]() -> Result<bool> {
+    std::vector<Text> texts;
     auto made = cache->cache.get_or_make(
-        recipe->recipe, [&] { return run(make, context); }, to_request(how));
+        recipe->recipe, [&] { return run(make, context); }, to_request(how, texts));
     if (!made) return fail(made.error().code, std::move(made.error().what));
     *product = to_c(std::move(*made));
     return true;
@@ -72,7 +78,8 @@ bool larder_cache_get(larder_cache* cache, const larder_recipe* recipe, const la
                       larder_product* product, larder_error** error) {
   *product = {};
   return capi::guarded(error, [&]() -> Result<bool> {
-    auto found = cache->cache.get(recipe->recipe, to_request(how));
+    std::vector<Text> texts;
+    auto found = cache->cache.get(recipe->recipe, to_request(how, texts));
     if (!found) return false;
     *product = to_c(std::move(*found));
     return true;
@@ -94,10 +101,21 @@ bool larder_cache_erase(larder_cache* cache, const larder_recipe* recipe) {
   return capi::guarded(nullptr, [&]() -> Result<bool> { return cache->cache.erase(recipe->recipe); });
 }
 
-uint64_t larder_cache_clear(larder_cache* cache, larder_view kind, larder_view program) {
-  return capi::guarded(nullptr, [&]() -> Result<uint64_t> {
-    return cache->cache.clear({.kind = capi::to_text(kind), .program = capi::to_text(program)}).entries;
+larder_cleared larder_cache_clear(larder_cache* cache, const larder_selector* selector) {
+  larder_cleared result{};
+  (void)capi::guarded(nullptr, [&]() -> Result<bool> {
+    Selector meant;
+    if (selector != nullptr) {
+      meant.kind = capi::to_text(selector->kind);
+      meant.program = capi::to_text(selector->program);
+      meant.path = capi::to_text(selector->path);
+      if (selector->older_than_ns > 0) meant.older_than = Nanoseconds(selector->older_than_ns);
+    }
+    const Cleared cleared = cache->cache.clear(meant);
+    result = {cleared.entries, cleared.bytes, cleared.bundle_entries};
+    return true;
   });
+  return result;
 }
 
 bool larder_cache_preload(larder_cache* cache, larder_cache_fits fits, void* context) {

@@ -58,11 +58,21 @@ int above_standard_streams(int descriptor) noexcept {
 }
 
 constinit std::atomic<bool> has_begun{false};
-constinit Subscription* for_ever = nullptr;
+
+// A file that is logged to for as long as the process lives: what ends it early could only lose the last
+// lines. The list has no lock, which a fork could leave locked: two threads that name the same file for the
+// first time at once log each line twice.
+struct Log {
+  std::string path;
+  std::unique_ptr<LogFile> file;
+  Subscription subscription;
+  Log* next = nullptr;
+};
+constinit std::atomic<Log*> logs{nullptr};
 
 }  // namespace
 
-Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path) {
+Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path, std::uint64_t size_max) {
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const int descriptor = above_standard_streams(::open(path.c_str(), kFlags, 0600));
   struct stat status {};
@@ -71,7 +81,7 @@ Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path) {
     if (descriptor >= 0) ::close(descriptor);
     return fail(Code::io, "open " + path + ": " + why);
   }
-  return std::unique_ptr<LogFile>(new LogFile(descriptor, status.st_dev, status.st_ino));
+  return std::unique_ptr<LogFile>(new LogFile(descriptor, status.st_dev, status.st_ino, size_max));
 }
 
 LogFile::~LogFile() {
@@ -91,7 +101,11 @@ void LogFile::log(const Event& event) noexcept {
 
   ssize_t written = -1;
   struct stat status {};
-  if (fstat(descriptor_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_) {
+  const std::uint64_t size_max = size_max_.load(std::memory_order_relaxed);
+  const auto fits = [&] {
+    return size_max == 0 || static_cast<std::uint64_t>(status.st_size) + text.size() <= size_max;
+  };
+  if (fstat(descriptor_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_ && fits()) {
     SignalShield shield;
     do {
       written = ::write(descriptor_, text.data(), text.size());
@@ -105,18 +119,28 @@ void LogFile::log(const Event& event) noexcept {
   errno = host_errno;
 }
 
+Result<void> log_to(const std::string& path, std::uint64_t size_max) {
+  for (const Log* log = logs.load(std::memory_order_acquire); log != nullptr; log = log->next) {
+    if (log->path != path) continue;
+    log->file->limit(size_max);
+    return {};
+  }
+  auto file = LogFile::open(path, size_max);
+  if (!file) return fail(file.error().code, std::move(file.error().what));
+  auto subscription = subscribe([kept = file->get()](const Event& event) { kept->log(event); });
+  if (!subscription) return fail(subscription.error().code, std::move(subscription.error().what));
+  auto* const log = new Log{path, std::move(*file), std::move(*subscription), logs.load()};
+  while (!logs.compare_exchange_weak(log->next, log)) continue;
+  return {};
+}
+
 void log_as_environment_says() noexcept {
   if (has_begun.load(std::memory_order_relaxed) || has_begun.exchange(true)) return;
   const char* const path = secure_getenv("LARDER_LOG");
   if (path == nullptr || *path == '\0') return;
   const int host_errno = errno;
   try {
-    if (auto file = LogFile::open(path)) {
-      // For as long as the process lives: what ends it early could only lose the last lines.
-      LogFile* const kept = file->release();
-      auto subscription = subscribe([kept](const Event& event) { kept->log(event); });
-      if (subscription) for_ever = new Subscription(std::move(*subscription));
-    }
+    (void)log_to(path, kLogSizeMax);
   } catch (const std::bad_alloc&) {
     // Then there is no log.
   }

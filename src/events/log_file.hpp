@@ -21,28 +21,37 @@ namespace larder {
 class LogFile {
  public:
   // Creates the file (mode 0600) where there is none; its folder must exist. Never waits, not for a pipe's
-  // reader either. `io` with the system's words.
-  static Result<std::unique_ptr<LogFile>> open(const std::string& path);
+  // reader either. `io` with the system's words. A line that would make the file larger than `size_max` bytes
+  // is lost; 0: no limit.
+  static Result<std::unique_ptr<LogFile>> open(const std::string& path, std::uint64_t size_max = 0);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
   void log(const Event& event) noexcept;
+  void limit(std::uint64_t size_max) noexcept { size_max_.store(size_max, std::memory_order_relaxed); }
   // Lines that were lost.
   std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
 
  private:
-  LogFile(int descriptor, dev_t device, ino_t inode) noexcept
-      : descriptor_(descriptor), device_(device), inode_(inode) {}
+  LogFile(int descriptor, dev_t device, ino_t inode, std::uint64_t size_max) noexcept
+      : descriptor_(descriptor), device_(device), inode_(inode), size_max_(size_max) {}
 
   const int descriptor_;
   const dev_t device_;
   const ino_t inode_;
+  std::atomic<std::uint64_t> size_max_;
   std::atomic<bool> is_torn_{false};  // the last line could be written in part only
   std::atomic<std::uint64_t> dropped_{0};
 };
 
-// Logs every event from now on to the file that LARDER_LOG names; does nothing where it names none, in a
+inline constexpr std::uint64_t kLogSizeMax = std::uint64_t{64} << 20;
+
+// Logs every event of the process to `path` from now on, for as long as it lives. What is logged to already
+// only gets the new limit. `io`, or out_of_resources when too many listen.
+Result<void> log_to(const std::string& path, std::uint64_t size_max);
+
+// As log_to with the file that LARDER_LOG names and kLogSizeMax; does nothing where it names none, in a
 // set-user-id program, or the second time. A file that cannot be opened is not logged to. Cheap when called
 // again.
 void log_as_environment_says() noexcept;

@@ -109,6 +109,24 @@ TEST_F(Settle, LetsEveryRowOfTheSeedsTableBeSetByVariable) {
   EXPECT_EQ(settings.source("size-max").place, "LARDER_SIZE_MAX");
 }
 
+TEST_F(Settle, LetsEveryRowOfTheSeedsTableBeSetByFile) {
+  files[user_file] =
+      "dir = '/data/cache'\npersistent = true\nmemory = false\nmemory-size-max = 4096\neviction = false\n"
+      "size-max = 0\nage-max = \"0\"\nentry-size-min = 100\nentry-size-max = '1M'\n";
+  const Settings settings = settled();
+  EXPECT_TRUE(settings.problems.empty());
+  EXPECT_EQ(*settings.values.dir, "/data/cache");
+  EXPECT_TRUE(*settings.values.persistent);
+  EXPECT_FALSE(*settings.values.memory);
+  EXPECT_EQ(*settings.values.memory_size_max, 4096u);
+  EXPECT_FALSE(*settings.values.eviction);
+  EXPECT_EQ(*settings.values.size_max, 0u);
+  EXPECT_EQ(*settings.values.age_max, 0s);
+  EXPECT_EQ(*settings.values.entry_size_min, 100u);
+  EXPECT_EQ(*settings.values.entry_size_max, 1u << 20);
+  EXPECT_EQ(settings.source("size-max").origin, Origin::user_file);
+}
+
 TEST_F(Settle, PrefersOptionThenEnvironmentThenProjectThenUserThenSystem) {
   here.working_dir = "/home/me/src/app";
   const char* const system_file = "/etc/xdg/larder/config.toml";

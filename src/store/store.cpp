@@ -186,6 +186,11 @@ bool Store::erase(const Key& key, Reason why) noexcept {
   FileSystem& files = directory_->files();
   struct stat status {};
   if (files.status_at(directory_->fd(), path.c_str(), status) < 0 || !S_ISREG(status.st_mode)) return false;
+  // What was found to be wrong is put aside for inspection, like what is damaged.
+  if (why == Reason::mismatch && put_aside(key, status)) {
+    upkeep_->gone(key, static_cast<std::uint64_t>(status.st_size), why);
+    return true;
+  }
   if (files.unlink_at(directory_->fd(), path.c_str()) < 0) return false;
   upkeep_->gone(key, static_cast<std::uint64_t>(status.st_size), why);
   return true;
@@ -213,6 +218,8 @@ MakeTurn Store::wait_for_turn(const Key& key, Nanoseconds expected) const noexce
   KeyLockOptions options;
   options.directory = options_.lock_directory.empty() ? default_lock_directory() : options_.lock_directory;
   options.scope = directory_->identity();
+  options.bound_min = options_.wait_min;
+  options.bound_max = options_.wait_max;
   if (expected.count() <= 0) {
     if (const auto known = upkeep_->find(key)) expected = known->cost;
   }

@@ -50,6 +50,8 @@ struct StoreOptions {
       std::chrono::microseconds(1500);  // longest pause for upkeep within a put
   unsigned removals_per_second = 256;   // damaged entries put aside; 0: no limit
   std::string lock_directory;           // for KeyLock; empty: the per-user run-time directory
+  Nanoseconds wait_min = std::chrono::milliseconds(200);  // bounds of waiting for another process's making
+  Nanoseconds wait_max = std::chrono::seconds(60);
   FileSystem* files = &FileSystem::posix();
   const Clock* clock = &Clock::system();
   policy::Kind policy = policy::Kind::sampled;  // who leaves when it is full

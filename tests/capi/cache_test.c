@@ -39,6 +39,8 @@ static void finds_what_was_made(const char* directory) {
   larder_cache* cache;
   larder_product product;
   larder_request how;
+  larder_selector selector;
+  larder_named_text text;
   larder_error* error = NULL;
   larder_bytes* problems;
   larder_totals* totals;
@@ -56,7 +58,12 @@ static void finds_what_was_made(const char* directory) {
   CHECK(larder_bytes_view(problems).size == 0);
   larder_bytes_destroy(problems);
   CHECK(!larder_cache_get(cache, recipe, NULL, &product, &error) && error == NULL);
-  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
+  memset(&how, 0, sizeof how);
+  text.name = larder_text("source");
+  text.text = larder_text("not an ingredient: left out");
+  how.texts = &text;
+  how.text_count = 1;
+  CHECK(larder_cache_get_or_make(cache, recipe, make, &made, &how, &product, NULL));
   CHECK(product.outcome == LARDER_OUTCOME_MADE && product.reason == LARDER_REASON_ABSENT);
   CHECK_TEXT(larder_bytes_view(product.bytes), "product");
   larder_bytes_destroy(product.bytes);
@@ -88,8 +95,10 @@ static void finds_what_was_made(const char* directory) {
   CHECK_TEXT(larder_bytes_view(product.bytes), "made elsewhere");
   larder_bytes_destroy(product.bytes);
   CHECK(larder_cache_flush(cache, 20 * kSecond));
-  CHECK(larder_cache_clear(cache, larder_text("other kind"), larder_text("")) == 0);
-  CHECK(larder_cache_clear(cache, larder_text(""), larder_text("")) == 1);
+  memset(&selector, 0, sizeof selector);
+  selector.kind = larder_text("other kind");
+  CHECK(larder_cache_clear(cache, &selector).entries == 0);
+  CHECK(larder_cache_clear(cache, NULL).entries == 1);
   CHECK(!larder_cache_get(cache, recipe, NULL, &product, NULL));
   totals = larder_cache_totals(cache, NULL);
   CHECK(larder_totals_outcome(totals, LARDER_OUTCOME_MEMORY_HIT) == 2);

@@ -25,10 +25,18 @@ typedef enum larder_mode {
   LARDER_MODE_WIDEST = 0x7fffffff
 } larder_mode;
 
+/* The text of an ingredient that is too large to stand in its recipe, kept for `larder show` and `why`. */
+typedef struct larder_named_text {
+  larder_view name;
+  larder_view text;
+} larder_named_text;
+
 typedef struct larder_request {
   larder_mode mode;
-  bool load_first; /* at the next start, preload it before all others */
-  bool may_map;    /* a large product may be a mapping of its file */
+  bool load_first;                /* at the next start, preload it before all others */
+  bool may_map;                   /* a large product may be a mapping of its file */
+  const larder_named_text* texts; /* read during the call only; NULL when text_count is 0 */
+  size_t text_count;
 } larder_request;
 
 /* Opens with `options` (NULL: none). A tier that cannot be opened is left out: see larder_cache_problems.
@@ -69,9 +77,23 @@ LARDER_API bool larder_cache_put(larder_cache* cache, const larder_recipe* recip
 LARDER_API bool larder_cache_reject(larder_cache* cache, const larder_recipe* recipe);
 LARDER_API bool larder_cache_erase(larder_cache* cache, const larder_recipe* recipe);
 
-/* Removes the entries of recipes of `kind` that `program` used at its last start; empty views mean all. The
-   number removed from disk. Bundles are read-only and stay: see larder_cache_stats. */
-LARDER_API uint64_t larder_cache_clear(larder_cache* cache, larder_view kind, larder_view program);
+/* Which entries are meant; what is zero says nothing. */
+typedef struct larder_selector {
+  larder_view kind;      /* recipes of this kind */
+  larder_view program;   /* asked for by this program at its last start */
+  larder_view path;      /* recipes with an ingredient that is this path, or one of a file below it */
+  int64_t older_than_ns; /* last used longer ago */
+} larder_selector;
+
+typedef struct larder_cleared {
+  uint64_t entries; /* removed from disk */
+  uint64_t bytes;
+  uint64_t bundle_entries; /* in mounted bundles, selected or not: these stay */
+} larder_cleared;
+
+/* Removes what `selector` (NULL: everything) means from every tier and from what waits to be written; nothing
+   made before the call comes back after it. */
+LARDER_API larder_cleared larder_cache_clear(larder_cache* cache, const larder_selector* selector);
 
 /* Whether a recipe can be used on this machine. */
 typedef bool (*larder_cache_fits)(const larder_recipe* recipe, void* context);
