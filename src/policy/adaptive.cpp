@@ -7,12 +7,16 @@ namespace larder::policy {
 namespace {
 
 constexpr std::size_t kSamples = 32;
+// Where what comes in is cheap to make again: then it does what `sampled` does, and its shadows rest.
+constexpr std::size_t kSamplesWhenCheap = 16;
 constexpr int kCuriousSteps = 64;
+constexpr float kUnscored = -2;  // no score is negative
 
 }  // namespace
 
 Adaptive::Adaptive(std::uint64_t seed, Limits limits) : random_(seed), shadows_(mix(seed), limits) {
   drawn_.reserve(kSamples);
+  scores_.reserve(kSamples);
 }
 
 void Adaptive::do_insert(Id id, const Entry& entry, Past past) {
@@ -24,6 +28,9 @@ void Adaptive::do_insert(Id id, const Entry& entry, Past past) {
   if (past.remembered == 0) known.facts.pause = 0;
   known.place = candidates_.insert(id);
   drawn_.clear();
+  known.watch = Shadows::kNoWatch;
+  is_cheap_ = entry.is_cheap;
+  if (entry.is_cheap) return;
   try {
     known.watch = shadows_.inserted(id, entry, known.facts, now());
   } catch (const std::bad_alloc&) {  // then nothing is learned from it
@@ -35,6 +42,7 @@ void Adaptive::do_insert(Id id, const Entry& entry, Past past) {
 void Adaptive::do_touch(Id id, Touch touch) {
   Known& known = known_[id];
   known.facts.used(touch.when, touch.uses);
+  forget_score(id);
   if (known.watch == Shadows::kNoWatch) return;
   try {
     shadows_.used(known.watch, touch.when, touch.uses, now());
@@ -44,6 +52,7 @@ void Adaptive::do_touch(Id id, Touch touch) {
 
 void Adaptive::do_reweigh(Id id, std::uint64_t weight, std::uint64_t cost) {
   known_[id].facts.density = density(weight, cost);
+  forget_score(id);
   if (known_[id].watch != Shadows::kNoWatch) shadows_.reweighed(known_[id].watch, weight, cost);
 }
 
@@ -71,19 +80,34 @@ void Adaptive::end_watches() {
   shadows_.forgotten().clear();
 }
 
+void Adaptive::forget_score(Id id) {
+  if (scores_.size() != drawn_.size()) return;
+  for (std::size_t i = 0; i < drawn_.size(); ++i) {
+    if (drawn_[i] == id) scores_[i] = kUnscored;
+  }
+}
+
 Id Adaptive::do_victim() {
+  bool is_new = scored_at_ != now() || scored_with_ != shadows_.odds().learned();
   if (drawn_.empty()) {
-    candidates_.draw(kSamples, random_, drawn_);
-    drawn_by_ = shadows_.best();
+    candidates_.draw(is_cheap_ ? kSamplesWhenCheap : kSamples, random_, drawn_);
+    drawn_by_ = is_cheap_ ? Score::frequency : shadows_.best();
     for (const Id id : drawn_) __builtin_prefetch(&known_[id]);
+    is_new = true;
+  }
+  if (is_new) {
+    scores_.assign(drawn_.size(), kUnscored);
+    scored_at_ = now();
+    scored_with_ = shadows_.odds().learned();
   }
   Id worst = kNoId;
   float highest = -1;
-  for (const Id id : drawn_) {
-    const float one = score(drawn_by_, known_[id].facts, now(), shadows_.odds());
+  for (std::size_t i = 0; i < drawn_.size(); ++i) {
+    float& one = scores_[i];
+    if (one == kUnscored) one = score(drawn_by_, known_[drawn_[i]].facts, now(), shadows_.odds());
     if (one > highest) {
       highest = one;
-      worst = id;
+      worst = drawn_[i];
     }
   }
   return worst;
@@ -100,7 +124,7 @@ Id Adaptive::do_curious() {
 
 std::size_t Adaptive::do_memory_bytes() const noexcept {
   return known_.capacity() * sizeof(Known) + candidates_.memory_bytes() + drawn_.capacity() * sizeof(Id) +
-         shadows_.memory_bytes();
+         scores_.capacity() * sizeof(float) + shadows_.memory_bytes();
 }
 
 }  // namespace larder::policy

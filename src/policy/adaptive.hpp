@@ -41,13 +41,20 @@ class Adaptive final : public Policy {
   std::size_t do_memory_bytes() const noexcept override;
   void take_out(Id id);
   void end_watches();
+  void forget_score(Id id);
 
   Random random_;
+  bool is_cheap_ = false;  // what came in last
   std::vector<Known> known_;
   Sample candidates_;
   // The sample that the next victim comes from, and the score it is judged by; as in Sampled.
   std::vector<Id> drawn_;
   Score drawn_by_ = Score::odds;
+  // Of the drawn, kUnscored for those that must be scored again: a tier asks for a victim once for each
+  // second look, and little changes between.
+  std::vector<float> scores_;
+  Tick scored_at_ = 0;
+  std::uint64_t scored_with_ = 0;  // what the odds had learned by then
   Shadows shadows_;
   Id asked_about_ = 0;  // by curious()
 };

@@ -1,6 +1,7 @@
 #include "policy/budget.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "base/assert.hpp"
@@ -69,7 +70,10 @@ Reason Budget::missed(std::uint64_t key) {
   const Ghost* ghost = ghosts_.find(key);
   if (ghost == nullptr) return Reason::absent;
   ++stats_.ghost_hits;
-  stats_.ghost_cost_ns += static_cast<std::uint64_t>(ghost->cost);
+  // As a float the largest costs there are lie just above what the type holds.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t cost = ghost->cost < 0x1p64F ? static_cast<std::uint64_t>(ghost->cost) : kMost;
+  stats_.ghost_cost_ns += std::min(cost, kMost - stats_.ghost_cost_ns);
   return Reason::evicted;
 }
 

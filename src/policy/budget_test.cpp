@@ -88,6 +88,17 @@ TEST(Budget, CountsMissesThatHadBeenHitsButForAnEviction) {
   EXPECT_EQ(budget.stats().ghost_cost_ns, 500U);
 }
 
+TEST(Budget, CountsTheLargestCostThereIs) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  Budget budget({.limits = {.bytes = 10}, .policy = Kind::lru});
+  keep(budget, 7, 10, kMost);
+  keep(budget, 8, 10, 900);
+  EXPECT_EQ(budget.missed(7), Reason::evicted);
+  EXPECT_EQ(budget.stats().ghost_cost_ns, kMost);
+  EXPECT_EQ(budget.missed(7), Reason::evicted);
+  EXPECT_EQ(budget.stats().ghost_cost_ns, kMost) << "it has come to its end, and does not begin again";
+}
+
 TEST(Budget, RemembersFrequencyOverAnEviction) {
   Budget budget({.limits = {.bytes = 10}});
   keep(budget, 7, 10);

@@ -58,7 +58,10 @@ class Odds {
     std::vector<float> ended = given_up_;
     each_waiting([&](std::size_t of_class, Tick age) { ++ended[of_class * kSteps + step(age)]; });
     learn_from(ended);
+    ++learned_;
   }
+  // How often; what worth() says changes with it only.
+  std::uint64_t learned() const noexcept { return learned_; }
 
   // Uses per tick; always above 0.
   float worth(std::size_t of_class, Tick age) const noexcept {
@@ -78,6 +81,7 @@ class Odds {
   std::vector<float> uses_;  // these three by class and step
   std::vector<float> given_up_;
   std::vector<float> worth_;
+  std::uint64_t learned_ = 0;
 };
 
 }  // namespace larder::policy

@@ -51,6 +51,7 @@ struct Entry {
   std::uint64_t weight = 0;  // bytes
   std::uint64_t cost = 0;    // nanoseconds that making it again takes; 0 stands for unknown and counts as 1
   std::uint64_t group = 0;   // who uses it (a page, an application): read by `grouped` only
+  bool is_cheap = false;     // made again in less time than a policy needs to learn from it: it need not
 };
 
 // What is known of an entry when it is inserted. The default says: asked for just now, for the first time.
