@@ -16,8 +16,13 @@
 namespace larder {
 namespace detail {
 
-constinit std::atomic<std::uint64_t> epoch_now{1};
-constinit thread_local EpochRecord* t_epoch_record = nullptr;
+namespace {
+constinit EpochRecord no_record{.pinned = ~std::uint64_t{0}};
+}
+
+// Alone on its line: every reader reads it.
+alignas(128) constinit std::atomic<std::uint64_t> epoch_now{1};
+constinit thread_local EpochRecord* t_epoch_record = &no_record;
 
 }  // namespace detail
 
@@ -25,6 +30,7 @@ namespace {
 
 using detail::epoch_now;
 using detail::EpochRecord;
+using detail::no_record;
 using detail::t_epoch_record;
 
 // Enough that most processes never allocate one, so that unloading the library leaves nothing behind.
@@ -35,8 +41,8 @@ constinit std::atomic<std::size_t> static_records_used{0};
 constinit std::atomic<EpochRecord*> records{nullptr};
 constinit std::atomic<bool> has_membarrier{false};
 
-// Of all threads that get no record of their own. Deep enough never to be unpinned.
-constinit EpochRecord shared_record{.depth = 1u << 30};
+// Of all threads that get no record of their own: never unpinned, and no count of pins is kept.
+constinit EpochRecord shared_record{.nested = EpochRecord::kSlow};
 
 pthread_once_t once = PTHREAD_ONCE_INIT;
 pthread_key_t exit_key;
@@ -75,13 +81,13 @@ void list(EpochRecord& record) noexcept {
 }
 
 void give_back(EpochRecord& record) noexcept {
-  record.depth.store(0, std::memory_order_relaxed);
+  record.nested = 0;
   record.pinned.store(0, std::memory_order_release);
   record.taken.store(false, std::memory_order_release);
 }
 
 void at_thread_exit(void* record) noexcept {
-  t_epoch_record = nullptr;
+  t_epoch_record = &no_record;
   give_back(*static_cast<EpochRecord*>(record));
 }
 
@@ -94,11 +100,13 @@ void forget_other_threads() noexcept {
   if (has_membarrier.load(std::memory_order_relaxed)) register_for_membarrier();
 }
 
+// When another thread was here while the process forked, the child's first reader begins anew: the C library
+// takes what it finds half done for not begun. So every step may be done twice, and no record is listed twice.
 void begin() noexcept {
-  has_membarrier.store(register_for_membarrier(), std::memory_order_relaxed);
-  has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
-  list(shared_record);
   at_fork(0, {.prepare = []() noexcept {}, .parent = []() noexcept {}, .child = forget_other_threads});
+  has_membarrier.store(register_for_membarrier(), std::memory_order_relaxed);
+  if (!has_exit_key) has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+  if (!shared_record.taken.load(std::memory_order_relaxed)) list(shared_record);
 }
 
 // A thread that outlives the library must not call into it when it ends.
@@ -132,18 +140,47 @@ EpochRecord& use_shared_record() noexcept {
   return shared_record;
 }
 
-}  // namespace
+// A record that nobody has pinned.
+void use_fence(EpochRecord& record) noexcept {
+  record.nested = EpochRecord::kSlow;
+  record.pinned.store(EpochRecord::kFenced, std::memory_order_release);
+}
 
-EpochRecord& detail::take_epoch_record() noexcept {
+EpochRecord& take_record() noexcept {
   pthread_once(&once, begin);
   EpochRecord* record = reuse_record();
   if (record == nullptr) record = make_record();
   if (record == nullptr) return use_shared_record();
-  record->fenced = !has_membarrier.load(std::memory_order_relaxed);
+  if (!has_membarrier.load(std::memory_order_relaxed)) use_fence(*record);
   // Without a key the record stays taken when the thread ends: memory, not safety.
   if (has_exit_key) pthread_setspecific(exit_key, record);
   t_epoch_record = record;
   return *record;
+}
+
+}  // namespace
+
+EpochRecord& detail::pin_slowly(EpochRecord& known) noexcept {
+  EpochRecord& record = &known == &no_record ? take_record() : known;
+  if (&record == &shared_record) return record;
+  const std::uint64_t pinned = record.pinned.load(std::memory_order_relaxed);
+  if ((pinned & ~EpochRecord::kFenced) != 0) {
+    ++record.nested;
+    return record;
+  }
+  const std::uint64_t now = epoch_now.load(std::memory_order_acquire);
+  record.pinned.exchange(pinned | now, std::memory_order_seq_cst);
+  full_barrier();
+  return record;
+}
+
+void detail::unpin_slowly(EpochRecord& record) noexcept {
+  if (&record == &shared_record) return;
+  if ((record.nested & ~EpochRecord::kSlow) != 0) {
+    --record.nested;
+  } else {
+    record.pinned.store(EpochRecord::kFenced, std::memory_order_release);
+  }
 }
 
 std::uint64_t oldest_reader() noexcept {
@@ -156,7 +193,7 @@ std::uint64_t oldest_reader() noexcept {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (EpochRecord* record = records.load(std::memory_order_acquire); record != nullptr;
        record = record->next) {
-    const std::uint64_t pinned = record->pinned.load(std::memory_order_seq_cst);
+    const std::uint64_t pinned = record->pinned.load(std::memory_order_seq_cst) & ~EpochRecord::kFenced;
     if (pinned != 0 && pinned < oldest) oldest = pinned;
   }
   return oldest;
@@ -212,7 +249,7 @@ void use_fences_for_epochs() noexcept {
   has_membarrier.store(false, std::memory_order_relaxed);
   for (EpochRecord* record = records.load(std::memory_order_acquire); record != nullptr;
        record = record->next) {
-    record->fenced = true;
+    if (record == t_epoch_record) use_fence(*record);
   }
 }
 

@@ -56,7 +56,8 @@ class Bin {
   std::size_t pending_bytes_ = 0;
 };
 
-// For tests: makes readers and writers of this process use fences as if the kernel had no membarrier.
+// For tests: makes this thread, threads that read for the first time after it, and writers use fences as if
+// the kernel had no membarrier. Other threads must have read nothing yet, and nothing is pinned.
 void use_fences_for_epochs() noexcept;
 
 }  // namespace larder

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,24 @@ TEST(Epoch, StaysPinnedUntilTheOutermostPinEnds) {
   EXPECT_TRUE(garbage.dropped);
 }
 
+TEST(Epoch, StaysPinnedUntilTheLastPinEndsInWhateverOrder) {
+  Bin bin;
+  Garbage garbage;
+  auto first = std::make_unique<detail::Pin>();
+  auto second = std::make_unique<detail::Pin>();
+  auto third = std::make_unique<detail::Pin>();
+  bin.retire(garbage, 1, drop);
+  first.reset();
+  collect(bin);
+  EXPECT_FALSE(garbage.dropped);
+  third.reset();
+  collect(bin);
+  EXPECT_FALSE(garbage.dropped);
+  second.reset();
+  collect(bin);
+  EXPECT_TRUE(garbage.dropped);
+}
+
 TEST(Epoch, FreesInOrderUpToTheFirstThatMustWait) {
   Bin bin;
   Garbage early;
@@ -102,7 +121,10 @@ TEST(Epoch, ForgetsAThreadThatEnded) {
 TEST(Epoch, GivesTheRecordsOfEndedThreadsToOthers) {
   const auto record_of_a_thread = [] {
     detail::EpochRecord* record = nullptr;
-    std::thread([&] { record = &detail::epoch_record(); }).join();
+    std::thread([&] {
+      const detail::Pin pin;
+      record = detail::t_epoch_record;
+    }).join();
     return record;
   };
   EXPECT_EQ(record_of_a_thread(), record_of_a_thread());

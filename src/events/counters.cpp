@@ -54,6 +54,7 @@ struct Registry {
 };
 
 constinit Registry registry;
+constinit std::atomic<std::uint64_t> last_serial{0};
 static_assert(std::is_trivially_destructible_v<Registry>);  // I4
 
 thread_local Thread* t_self LARDER_INITIAL_EXEC = nullptr;
@@ -141,7 +142,8 @@ bool grow(Thread& thread, std::size_t number) noexcept REQUIRES(registry.mutex) 
   delete[] thread.slots;
   thread.slots = slots;
   thread.size = size;
-  detail::t_counters = {slots, size};
+  detail::t_counters.sets = slots;
+  detail::t_counters.size = size;
   return true;
 }
 
@@ -170,7 +172,8 @@ void in_child() noexcept NO_THREAD_SAFETY_ANALYSIS {
 
 }  // namespace
 
-Counters::Counters(bool for_process) : set_(new CounterSet) {
+Counters::Counters(bool for_process)
+    : serial_(last_serial.fetch_add(1, std::memory_order_relaxed) + 1), set_(new CounterSet) {
   log_as_environment_says();
   at_fork(kFloor, {before_fork, after_fork, in_child});
   MutexLock lock(registry.mutex);
@@ -218,10 +221,14 @@ CounterWord* Counters::attach() noexcept {
   return words;
 }
 
-void Counters::add_first(std::size_t place, std::uint64_t by, std::uint64_t saved) noexcept {
-  CounterWord* words = mine();
+// What stands in front may be of a set that was destroyed: nobody else has its serial number.
+void Counters::count_elsewhere(std::size_t place, std::uint64_t by, std::uint64_t saved) noexcept {
+  detail::ThreadCounters& thread = detail::t_counters;
+  CounterWord* words = number_ < thread.size ? thread.sets[number_].load(std::memory_order_relaxed) : nullptr;
   if (words == nullptr) words = attach();
   if (words != nullptr) {
+    thread.last = serial_;
+    thread.words = words;
     increase(words[place], by);
     if (saved != 0) increase(words[place + 1], saved);
     return;

@@ -28,54 +28,73 @@ struct Retired {
 };
 
 // Written by its own thread, read by writers that look for the oldest reader; alone on its pair of lines.
+//
+// A thread whose pins must be taken slowly has a bit set in `pinned` and in `nested` even while it reads
+// nothing, so that the fast path finds out by the two tests it makes anyway.
 struct alignas(128) EpochRecord {
-  std::atomic<std::uint64_t> pinned{0};  // the epoch seen when pinning; 0: not reading
-  std::atomic<std::uint32_t> depth{0};   // guards open on this thread; its own thread's alone
-  bool fenced = true;                    // writers have no barrier of their own: this side must order itself
+  static constexpr std::uint64_t kFenced = std::uint64_t{1} << 63;  // in `pinned`
+  static constexpr std::uint32_t kSlow = 1u << 31;                  // in `nested`
+
+  std::atomic<std::uint64_t> pinned{0};  // the epoch seen by the first of the pins that are open; 0: none is
+  std::uint32_t nested = 0;              // pins open beyond the first; its own thread's alone
   std::atomic<bool> taken{false};        // belongs to a thread that lives
   EpochRecord* next = nullptr;           // fixed once the record is listed
 };
 
 LARDER_API extern constinit std::atomic<std::uint64_t> epoch_now;
+// Of a thread that has not read yet: a record that nobody lists, and that seems pinned.
 LARDER_API extern constinit thread_local EpochRecord* t_epoch_record
     __attribute__((tls_model("initial-exec")));
 
-// Gives the calling thread a record. Without memory for one it is a record that is pinned for ever: nothing
-// is freed too early, nor ever after.
-LARDER_API EpochRecord& take_epoch_record() noexcept;
+// The calling thread's first pin, a nested one, or one of a thread that needs a fence. Without memory for a
+// record of its own a thread gets one that is pinned for ever: nothing is freed too early, nor ever after.
+LARDER_API EpochRecord& pin_slowly(EpochRecord& record) noexcept;
+LARDER_API void unpin_slowly(EpochRecord& record) noexcept;
 
-inline EpochRecord& epoch_record() noexcept {
-  if (EpochRecord* record = t_epoch_record) [[likely]]
-    return *record;
-  return take_epoch_record();
-}
-
-inline void pin(EpochRecord& record) noexcept {
-  const std::uint32_t depth = record.depth.load(std::memory_order_relaxed);
-  record.depth.store(depth + 1, std::memory_order_relaxed);
-  if (depth != 0) return;
+// Returns what unpin() wants back. Whichever pin of a thread ends last ends its reading, so they need not
+// nest. What is read here only decides branches: a processor that guesses them right waits for none of it.
+// The compiler is not told to keep later loads behind it: that is for behind_pin() or hold_loads_back() to
+// say.
+inline EpochRecord& pin() noexcept {
+  EpochRecord& record = *t_epoch_record;
+  if (record.pinned.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return pin_slowly(record);
   const std::uint64_t now = epoch_now.load(std::memory_order_acquire);
 #if defined(LARDER_EPOCH_ALWAYS_FENCED)
   record.pinned.exchange(now, std::memory_order_seq_cst);
 #else
   record.pinned.store(now, std::memory_order_release);
-  if (record.fenced) [[unlikely]] {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
-  std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif
+  return record;
 }
 
 inline void unpin(EpochRecord& record) noexcept {
-  const std::uint32_t depth = record.depth.load(std::memory_order_relaxed) - 1;
-  record.depth.store(depth, std::memory_order_relaxed);
-  if (depth == 0) record.pinned.store(0, std::memory_order_release);
+  if (record.nested != 0) [[unlikely]]
+    return unpin_slowly(record);
+  record.pinned.store(0, std::memory_order_release);
 }
 
-// Pins the calling thread while it lives; nests.
+// Keeps the compiler from moving what is loaded after the call to before pin().
+inline void hold_loads_back() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// The same for what is loaded through the pointer that this returns, which leaves the compiler everything
+// else that it keeps in registers.
+template <typename Shared>
+[[gnu::always_inline]] inline Shared* behind_pin(Shared* shared, EpochRecord& record) noexcept {
+#if defined(__GNUC__)
+  asm volatile("" : "+r"(shared) : "m"(record.pinned));
+#else
+  hold_loads_back();
+#endif
+  return shared;
+}
+
+// Pins the calling thread while it lives.
 class Pin {
  public:
-  Pin() noexcept : record_(epoch_record()) { pin(record_); }
+  Pin() noexcept : record_(pin()) { hold_loads_back(); }
   ~Pin() { unpin(record_); }
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
