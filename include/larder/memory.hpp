@@ -78,36 +78,49 @@ class MemoryTier;
 template <typename T>
 class Guard {
  public:
-  explicit Guard(MemoryTier<T>& tier) noexcept : core_(*tier.core_) {}
+  explicit Guard(MemoryTier<T>& tier) noexcept : record_(detail::pin()), core_(*tier.core_) {}
   ~Guard() {
     if (hits_ != 0) core_.counters().count(Outcome::memory_hit, detail::cost_from(saved_), hits_);
+    detail::unpin(record_);
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
   // The object, or null when none is kept.
-  T* get(const InternedRecipe<T>& recipe) noexcept { return look(*recipe.slot_); }
+  [[gnu::always_inline]] T* get(const InternedRecipe<T>& recipe) noexcept { return look(*recipe.slot_); }
   // The same for a recipe not interned: hashes it, and compares its bytes with those of the entry.
   T* get(const Recipe& recipe) noexcept {
+    detail::hold_loads_back();
     detail::Slot* const slot = core_.find(recipe);
     return slot == nullptr ? nullptr : look(*slot);
   }
   // objects[i] = get(recipes[i]), faster than one by one: memory is asked for all before any is awaited.
   void get_many(std::span<const InternedRecipe<T>> recipes, std::span<T*> objects) noexcept {
-    constexpr std::size_t kBatch = 16;
-    for (std::size_t begin = 0; begin < recipes.size(); begin += kBatch) {
-      const auto batch = recipes.subspan(begin, std::min(kBatch, recipes.size() - begin));
-      for (const auto& recipe : batch) __builtin_prefetch(recipe.slot_);
-      for (std::size_t i = 0; i < batch.size(); ++i) objects[begin + i] = look(*batch[i].slot_);
-    }
+    look_many([&](std::size_t i) { return recipes[i].slot_; }, objects.first(recipes.size()));
+  }
+  // The same for recipes that stand in different places.
+  void get_many(std::span<const InternedRecipe<T>* const> recipes, std::span<T*> objects) noexcept {
+    look_many([&](std::size_t i) { return recipes[i]->slot_; }, objects.first(recipes.size()));
   }
 
  private:
-  T* look(detail::Slot& slot) noexcept {
-    void* const value = slot.value.load(std::memory_order_acquire);
+  // Inlined, the counts live in registers, and one hit under a guard of its own is some forty instructions.
+  [[gnu::always_inline]] T* look(detail::Slot& at) noexcept {
+    constexpr std::size_t kHome = detail::facts_of<T>().home_offset;
+    detail::Slot& slot = *detail::behind_pin(&at, record_);
+    const std::uint32_t used = slot.used.load(std::memory_order_acquire);
+    void* value = nullptr;
+    if constexpr (kHome != 0) {
+      value = reinterpret_cast<std::byte*>(&slot) + kHome;
+      if ((used ^ core_.stamp()) > detail::kFrequencyMax) [[unlikely]]
+        value = core_.look_closer(slot, used);
+    } else {
+      value = slot.value.load(std::memory_order_acquire);
+      if (!detail::is_fresh(used, core_.stamp())) [[unlikely]]
+        value = core_.look_closer(slot, used);
+    }
     if (value == nullptr) [[unlikely]]
       return nullptr;
-    detail::touch(slot, core_.stamp());
     ++hits_;
     saved_ += slot.cost.load(std::memory_order_relaxed);
     if (is_listened()) [[unlikely]]
@@ -115,7 +128,18 @@ class Guard {
     return static_cast<T*>(value);
   }
 
-  detail::Pin pin_;
+  template <typename SlotAt>
+  [[gnu::always_inline]] void look_many(SlotAt slot_at, std::span<T*> objects) noexcept {
+    constexpr std::size_t kAhead = 16;
+    const std::size_t count = objects.size();
+    for (std::size_t i = 0; i < std::min(kAhead, count); ++i) detail::prefetch<T>(slot_at(i));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) detail::prefetch<T>(slot_at(i + kAhead));
+      objects[i] = look(*slot_at(i));
+    }
+  }
+
+  detail::EpochRecord& record_;
   detail::MemoryCore& core_;
   std::uint64_t hits_ = 0;
   std::uint64_t saved_ = 0;

@@ -1,5 +1,9 @@
 #include "larder/memory.hpp"
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "capi/counters.hpp"
 #include "capi/recipe.hpp"
 #include "larder/c/memory.h"
@@ -136,10 +140,16 @@ void* larder_guard_get(larder_guard* guard, const larder_interned* recipe) {
 
 void larder_guard_get_many(larder_guard* guard, const larder_interned* const* recipes, void** objects,
                            size_t count) {
-  constexpr size_t kAhead = 8;
-  for (size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) __builtin_prefetch(recipes[i + kAhead]);
-    objects[i] = larder_guard_get(guard, recipes[i]);
+  constexpr size_t kBatch = 32;
+  std::array<const InternedRecipe<CallersObject>*, kBatch> asked;
+  std::array<CallersObject*, kBatch> found;
+  for (size_t begin = 0; begin < count; begin += kBatch) {
+    const size_t batch = std::min(kBatch, count - begin);
+    for (size_t i = 0; i < batch; ++i) asked[i] = &recipes[begin + i]->recipe;
+    guard->guard.get_many(std::span(asked.data(), batch), found);
+    for (size_t i = 0; i < batch; ++i) {
+      objects[begin + i] = found[i] == nullptr ? nullptr : found[i]->object.object;
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "memory/core.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -117,22 +119,30 @@ void Core::drop_last_claim(Record& record) noexcept {
   go_out();
 }
 
+void Core::forget_object(const Gone& gone) noexcept {
+  --gone.record->objects;
+  if (gone.was_at_home) gone.record->home_is_taken = false;
+  settle(*gone.record);
+}
+
 void Core::object_is_gone(Record& record, bool was_at_home) noexcept {
   {
     MutexLock lock(mutex_);
+    forget_object({&record, was_at_home});
+    if (!is_shut_) return;
     come_in();
-    --record.objects;
-    if (was_at_home) record.home_is_taken = false;
-    settle(record);
   }
   go_out();
 }
 
 // --- Memory
 
+// The barrier that collecting takes costs microseconds, whatever it brings: so many products share one.
 bool Core::wants_collecting() const noexcept {
-  constexpr std::size_t kPendingMax = 64;
-  return bin_.pending() >= kPendingMax || bin_.pending_bytes() > bytes_max_ / 64;
+  constexpr std::size_t kFewest = 64;
+  constexpr std::size_t kMost = 1024;
+  return bin_.pending() >= std::clamp(budget_.stats().entries / 32, kFewest, kMost) ||
+         bin_.pending_bytes() > bytes_max_ / 64;
 }
 
 void Core::collect() noexcept {
@@ -155,8 +165,31 @@ void Core::collect_own() noexcept {
       ripe = bin_.take_ripe(oldest);
     }
     if (ripe == nullptr) return;
-    drop_all(ripe);
+    drop(ripe);
   }
+}
+
+// As drop_all(), but products' accounts are settled for many at once.
+void Core::drop(Retired* ripe) noexcept {
+  constexpr std::size_t kTogether = 64;
+  std::array<Gone, kTogether> gone;
+  std::size_t count = 0;
+  const auto settle_gone = [&] {
+    MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < count; ++i) forget_object(gone[i]);
+    count = 0;
+  };
+  while (ripe != nullptr) {
+    Retired* const next = ripe->next;
+    if (is_product(*ripe)) {
+      if (const Gone one = let_product_go(*ripe); one.record != nullptr) gone[count++] = one;
+      if (count == kTogether) settle_gone();
+    } else {
+      ripe->drop(ripe);
+    }
+    ripe = next;
+  }
+  if (count != 0) settle_gone();
 }
 
 bool Core::is_finished() noexcept {
@@ -239,23 +272,37 @@ Key MemoryCore::key(const Slot* slot) noexcept {
   return slot->record->key;
 }
 
-void MemoryCore::finish(ObjectHead* object) noexcept {
-  if (object->is_at_home) {
-    auto* const slot = reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(object) - offsetof(Slot, home));
+// Runs the user's destructor.
+Core::Gone Core::destroy(ObjectHead& object) noexcept {
+  if (object.is_at_home) {
+    auto* const slot = reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(&object) - offsetof(Slot, home));
     Record& record = *slot->record;
     record.core.facts().destroy(reinterpret_cast<std::byte*>(slot) + record.core.facts().home_offset);
-    record.core.object_is_gone(record, true);
-  } else {
-    auto* const away = static_cast<AwayObject*>(object);
-    Record& record = *away->slot->record;
-    away->destroy(away);
-    record.core.object_is_gone(record, false);
+    return {&record, true};
   }
+  auto& away = static_cast<AwayObject&>(object);
+  Record& record = *away.slot->record;
+  away.destroy(&away);
+  return {&record, false};
+}
+
+void MemoryCore::finish(ObjectHead* object) noexcept {
+  const Core::Gone gone = Core::destroy(*object);
+  gone.record->core.object_is_gone(*gone.record, gone.was_at_home);
 }
 
 Slot* MemoryCore::find(const Recipe& recipe) const noexcept {
   Record* const record = self(*this).find_record(Core::key_of(recipe), recipe.canonical());
   return record == nullptr ? nullptr : &record->slot;
+}
+
+void* MemoryCore::look_closer(Slot& slot, std::uint32_t used) const noexcept {
+  const std::uint32_t home_offset = self(*this).facts().home_offset;
+  void* const value = home_offset != 0 && (used & kNotHome) == 0
+                          ? reinterpret_cast<std::byte*>(&slot) + home_offset
+                          : slot.value.load(std::memory_order_acquire);
+  if (value != nullptr && !is_fresh(used, stamp())) renew(slot, used, stamp());
+  return value;
 }
 
 Product MemoryCore::get_or_make(const Request& request) {

@@ -51,6 +51,12 @@ class Core final : public MemoryCore {
   // core.cpp: recipes, claims, objects, memory.
   Slot* intern_recipe(const Recipe& recipe);
   void drop_last_claim(Record& record) noexcept;
+  // An object of the record's that nobody holds any more; no record: none.
+  struct Gone {
+    Record* record = nullptr;
+    bool was_at_home = false;
+  };
+  static Gone destroy(ObjectHead& object) noexcept;
   void object_is_gone(Record& record, bool was_at_home) noexcept;
   // The caller is pinned.
   Record* find_record(Key key, std::string_view canonical) const noexcept {
@@ -100,6 +106,8 @@ class Core final : public MemoryCore {
   Record& find_or_add(const Recipe& recipe, Key key) REQUIRES(mutex_);
   std::uint64_t overhead(const Record& record) const noexcept;
   void settle(Record& record) noexcept REQUIRES(mutex_);
+  void forget_object(const Gone& gone) noexcept REQUIRES(mutex_);
+  void drop(Retired* ripe) noexcept;
   static void drop_record(Retired* record) noexcept;
   // True: nothing is left of a tier that was shut; the caller, having unlocked, deletes it.
   bool is_finished() noexcept REQUIRES(mutex_);
@@ -117,17 +125,21 @@ class Core final : public MemoryCore {
   void move_stamp() noexcept REQUIRES(mutex_);
   void settle_aftermath(Aftermath& after) noexcept EXCLUDES(mutex_);
   bool wants_collecting() const noexcept REQUIRES(mutex_);
+  // What take_product() retired, and what giving up the tier's hold on it ends.
+  static bool is_product(const Retired& retired) noexcept;
+  static Gone let_product_go(Retired& retired) noexcept;
 
   const TypeFacts facts_;
   const std::uint64_t bytes_max_;
   const std::size_t count_max_;
   const std::uint32_t retries_max_;
 
-  mutable Mutex mutex_;
+  // Behind what hits read.
+  alignas(64) mutable Mutex mutex_;
   RecipeTable table_;  // written under the mutex
   Slots slots_ GUARDED_BY(mutex_);
   policy::Budget budget_ GUARDED_BY(mutex_);
-  std::vector<Record*> by_id_ GUARDED_BY(mutex_);  // null: the id is free
+  std::vector<Slot*> by_id_ GUARDED_BY(mutex_);  // null: the id is free
   std::vector<policy::Id> free_ids_ GUARDED_BY(mutex_);
   Bin bin_ GUARDED_BY(mutex_);
   Flight* flights_ GUARDED_BY(mutex_) = nullptr;

@@ -52,8 +52,9 @@ struct Flight {
   std::exception_ptr exception;
 };
 
-void begin_flight(Flight& flight) noexcept;  // the calling thread makes
-// Wakes all who wait.
+// The calling thread makes. Before anybody else can see the flight.
+void begin_flight(Flight& flight) noexcept;
+// Wakes all who wait. When nobody can join any more.
 void end_flight(Flight& flight, FlightState state) noexcept;
 // False, at once: waiting would never end.
 bool wait_for(Flight& flight) noexcept;

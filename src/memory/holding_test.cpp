@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "larder/memory.hpp"
 
@@ -102,6 +103,84 @@ TEST(Holding, ASharedPointerHoldsWhatItsHandleHeld) {
   }
   EXPECT_EQ(*shared, "text");
   EXPECT_EQ(Held<std::string>().to_shared(), nullptr);
+}
+
+TEST(Holding, KeepsConstObjects) {
+  MemoryTier<const std::string> tier({}, [](const std::string& text) { return text.size(); });
+  const auto recipe = tier.intern(named("a"));
+  const auto held = tier.get_or_make(recipe, [] { return std::string("value"); });
+  ASSERT_TRUE(held);
+  static_assert(std::is_same_v<decltype(held->get()), const std::string*>);
+  EXPECT_EQ(**held, "value");
+  EXPECT_EQ(*held->to_shared(), "value");
+  {
+    Guard guard(tier);
+    EXPECT_EQ(*guard.get(recipe), "value");
+    EXPECT_EQ(*guard.get(named("a")), "value");
+  }
+  EXPECT_EQ(**tier.get_or_make(named("b"), [] { return std::make_unique<std::string>("unique"); }), "unique");
+  EXPECT_EQ(**tier.get_or_make(named("c"), [] { return std::make_shared<const std::string>("shared"); }),
+            "shared");
+  EXPECT_EQ(**tier.get_or_make(named("d"), []() -> Result<std::string> { return "result"; }), "result");
+  using Table = std::array<int, 1000>;
+  MemoryTier<const Table> large;
+  EXPECT_EQ((*large.get_or_make(named("a"), [] { return Table{1}; }))->front(), 1);
+}
+
+// What a guard shows at home, away from its slot and in no slot at all, one by one and many at once.
+TEST(Holding, GetsManyAsOneByOne) {
+  MemoryTier<int> tier;
+  std::vector<InternedRecipe<int>> recipes;
+  std::vector<const InternedRecipe<int>*> places;
+  for (int i = 0; i < 50; ++i) {
+    recipes.push_back(tier.intern(named(std::to_string(i))));
+    if (i % 3 == 0) static_cast<void>(tier.get_or_make(recipes.back(), [&] { return i; }));
+    if (i % 3 == 1)
+      static_cast<void>(tier.get_or_make(recipes.back(), [&] { return std::make_unique<int>(i); }));
+  }
+  for (const auto& recipe : recipes) places.push_back(&recipe);
+  for (int round = 0; round < 2; ++round) {
+    Guard guard(tier);
+    std::vector<int*> found(recipes.size() + 1);
+    std::vector<int*> by_place(recipes.size());
+    guard.get_many(recipes, found);
+    guard.get_many(places, by_place);
+    for (std::size_t i = 0; i < recipes.size(); ++i) {
+      ASSERT_EQ(found[i], guard.get(recipes[i]));
+      ASSERT_EQ(by_place[i], found[i]);
+      if (i % 3 == 2) {
+        EXPECT_EQ(found[i], nullptr);
+      } else {
+        EXPECT_EQ(*found[i], static_cast<int>(i));
+      }
+    }
+  }
+  EXPECT_EQ(tier.totals()[Outcome::memory_hit], 2u * 3 * 34);
+}
+
+TEST(Holding, ShowsNoProductThatLeftOrIsAnothers) {
+  MemoryTier<int> tier;
+  const auto recipe = tier.intern(named("a"));
+  const auto shown = [&] {
+    Guard guard(tier);
+    int* const found = guard.get(recipe);
+    return found == nullptr ? 0 : *found;
+  };
+  EXPECT_EQ(shown(), 0);
+  auto first = tier.get_or_make(recipe, [] { return 1; });
+  EXPECT_EQ(shown(), 1);
+  EXPECT_EQ(shown(), 1) << "fresh this time";
+  tier.erase(recipe);
+  EXPECT_EQ(shown(), 0);
+  const auto second = tier.get_or_make(recipe, [] { return 2; });
+  EXPECT_EQ(**first, 1) << "still at home";
+  EXPECT_EQ(shown(), 2) << "away";
+  EXPECT_EQ(shown(), 2);
+  tier.erase(recipe);
+  *first = {};
+  EXPECT_EQ(shown(), 0);
+  static_cast<void>(tier.get_or_make(recipe, [] { return 3; }));
+  EXPECT_EQ(shown(), 3) << "at home again";
 }
 
 TEST(Holding, GuardsNest) {

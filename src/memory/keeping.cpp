@@ -16,19 +16,23 @@ constexpr int kSecondLooksMax = 128;
 
 constexpr std::uint64_t kUnreclaimedMin = 1u << 20;
 
+// What took less to make counts as having taken this long: below it stand larder's own work for a miss and
+// the noise of the clock, and a policy that took noise for cost would keep the wrong entries.
+constexpr std::uint64_t kCostMin_ns = 8192;
+
 std::uint64_t added(std::uint64_t a, std::uint64_t b) noexcept {
   return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max()
                                                            : a + b;
 }
 
 std::uint32_t stamp_at(policy::Tick tick) noexcept {
-  const auto stamp = static_cast<std::uint32_t>(tick * kStampStep);
+  const auto stamp = static_cast<std::uint32_t>(tick * kStampStep) & kStampBits;
   return stamp == 0 ? kStampStep : stamp;
 }
 
 // The latest tick not after `now` that bears the stamp in `used`.
 policy::Tick tick_of(std::uint32_t used, policy::Tick now) noexcept {
-  const auto age = (stamp_at(now) - (used & ~kFrequencyMax)) / kStampStep;
+  const auto age = ((stamp_at(now) - (used & kStampBits)) & kStampBits) / kStampStep;
   return age > now ? 0 : now - age;
 }
 
@@ -40,6 +44,17 @@ void drop_away_product(Retired* retired) noexcept {
 }
 
 }  // namespace
+
+bool Core::is_product(const Retired& retired) noexcept {
+  return retired.drop == drop_home_product || retired.drop == drop_away_product;
+}
+
+Core::Gone Core::let_product_go(Retired& retired) noexcept {
+  ObjectHead& object = retired.drop == drop_home_product
+                           ? static_cast<Record&>(retired).slot.home
+                           : static_cast<ObjectHead&>(static_cast<AwayObject&>(retired));
+  return object.holders.fetch_sub(1, std::memory_order_acq_rel) == 1 ? destroy(object) : Gone{};
+}
 
 // --- Coming
 
@@ -67,7 +82,11 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
       by_id_.push_back(nullptr);
     }
     const policy::Id id = free_ids_.back();
-    budget_.insert(id, {.key = record.key.low, .weight = charge, .cost = cost_ns, .group = options.group});
+    budget_.insert(id, {.key = record.key.low,
+                        .weight = charge,
+                        .cost = std::max(cost_ns, kCostMin_ns),
+                        .group = options.group,
+                        .is_cheap = cost_ns < kCostMin_ns});
     if (options.pinned) budget_.pin(id);
   } catch (const std::bad_alloc&) {
     if (!free_ids_.empty() && budget_.contains(free_ids_.back())) budget_.erase(free_ids_.back());
@@ -76,27 +95,27 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
   }
   record.id = free_ids_.back();
   free_ids_.pop_back();
-  by_id_[record.id] = &record;
+  by_id_[record.id] = &record.slot;
   record.is_kept = true;
   record.weight.store(making.weight, std::memory_order_relaxed);
   record.cost_ns.store(cost_ns, std::memory_order_relaxed);
   settle(record);
 
   Slot& slot = record.slot;
-  slot.used.store(0, std::memory_order_relaxed);
   slot.cost.store(static_cast<std::uint32_t>(std::min<std::uint64_t>(cost_ns >> 10, ~std::uint32_t{0})),
                   std::memory_order_relaxed);
   slot.object.store(making.object, std::memory_order_release);  // I1
   slot.value.store(making.value, std::memory_order_release);
+  slot.used.store(making.object->is_at_home ? 0 : kNotHome, std::memory_order_release);
   move_stamp();
-  tell_the_curious();
+  if (cost_ns >= kCostMin_ns) tell_the_curious();
   return Reason::none;
 }
 
 // A stamp per insertion would have every hit write; one for each small part of the tier replaced tells as
 // much.
 void Core::move_stamp() noexcept {
-  constexpr std::size_t kStampsPerTier = 256;
+  constexpr std::size_t kStampsPerTier = 16;
   if (++since_stamp_ < 1 + budget_.stats().entries / kStampsPerTier) return;
   since_stamp_ = 0;
   stamp_.store(stamp_at(budget_.now()), std::memory_order_relaxed);
@@ -106,10 +125,11 @@ void Core::move_stamp() noexcept {
 
 // Tells the policy of uses since it was last told; false when there were none.
 bool Core::take_second_look(policy::Id id) {
-  std::atomic<std::uint32_t>& used = by_id_[id]->slot.used;
-  const std::uint32_t news = used.load(std::memory_order_relaxed);
+  std::atomic<std::uint32_t>& used = by_id_[id]->used;
+  const std::uint32_t seen = used.load(std::memory_order_relaxed);
+  const std::uint32_t news = seen & ~kNotHome;
   if (news == 0) return false;
-  used.store(0, std::memory_order_relaxed);
+  used.store(seen & kNotHome, std::memory_order_relaxed);
   budget_.touch(id, {.when = tick_of(news, budget_.now()), .uses = news & kFrequencyMax});
   return true;
 }
@@ -127,7 +147,7 @@ void Core::make_room(policy::Room needed, Aftermath& after) noexcept try {
   int looks = 0;
   for (policy::Id id; (id = budget_.victim(needed)) != policy::kNoId;) {
     if (looks++ < kSecondLooksMax && take_second_look(id)) continue;
-    leave(*by_id_[id], Reason::evicted, after);
+    leave(*by_id_[id]->record, Reason::evicted, after);
   }
 } catch (const std::bad_alloc&) {
 }
@@ -136,7 +156,8 @@ void Core::make_room(policy::Room needed, Aftermath& after) noexcept try {
 Record* Core::take_product(Record& record, Reason reason, Aftermath& after) noexcept {
   Slot& slot = record.slot;
   ObjectHead* const object = slot.object.load(std::memory_order_relaxed);
-  slot.value.store(nullptr, std::memory_order_release);  // I1
+  slot.used.store(kNotHome, std::memory_order_release);  // I1
+  slot.value.store(nullptr, std::memory_order_release);
   slot.object.store(nullptr, std::memory_order_release);
 
   const std::uint64_t weight = record.weight.load(std::memory_order_relaxed);
@@ -263,9 +284,9 @@ void Core::clear_all(Reason reason) noexcept {
         if (flight->record->flight == flight) flight->record->flight = nullptr;
       }
       for (std::size_t id = 0; id < by_id_.size(); ++id) {
-        Record* const record = by_id_[id];
-        if (record == nullptr || (spare_pinned && budget_.is_pinned(record->id))) continue;
-        leave(*record, reason, after);
+        if (by_id_[id] == nullptr || (spare_pinned && budget_.is_pinned(static_cast<policy::Id>(id))))
+          continue;
+        leave(*by_id_[id]->record, reason, after);
       }
     }
     settle_aftermath(after);
@@ -285,7 +306,7 @@ void Core::shrink(Pressure pressure) noexcept {
       int looks = 0;
       for (policy::Id id; (id = budget_.victim_above(target)) != policy::kNoId;) {
         if (target != 0 && looks++ < kSecondLooksMax && take_second_look(id)) continue;
-        leave(*by_id_[id], Reason::evicted, after);
+        leave(*by_id_[id]->record, Reason::evicted, after);
       }
     }
     settle_aftermath(after);

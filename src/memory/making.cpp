@@ -1,6 +1,7 @@
 // Requests: a product is found, joined while another makes it, or made. The lock is held only to see and to
 // say which; makers run without it.
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -78,6 +79,8 @@ bool Core::find_hit(const Recipe& recipe, Key key, Product& product, Answer& ans
 
 Core::Entrance Core::enter(const Request& request, Key key) {
   Entrance entrance;
+  // Most who come here will make. Allocated before the lock is taken.
+  auto prepared = std::make_unique<Flight>();
   MutexLock lock(mutex_);
   Record& record = request.slot != nullptr ? *request.slot->record : find_or_add(*request.recipe, key);
   if (record.is_kept) {
@@ -93,22 +96,15 @@ Core::Entrance Core::enter(const Request& request, Key key) {
     entrance.flight->references.fetch_add(1, std::memory_order_relaxed);
     ++entrance.flight->joined;
   } else {
-    // A record just added must not stay when there is no memory for more.
-    Flight* flight = nullptr;
-    try {
-      flight = new Flight;
-    } catch (...) {
-      settle(record);
-      throw;
-    }
+    Flight* const flight = prepared.release();
     record.flight = entrance.flight = flight;
+    begin_flight(*flight);
     flight->record = &record;
     flight->next = std::exchange(flights_, flight);
     if (flight->next != nullptr) flight->next->previous = flight;
     flight->has_home = facts_.home_offset != 0 && !std::exchange(record.home_is_taken, true);
     record.claims.fetch_add(1, std::memory_order_relaxed);
     settle(record);
-    begin_flight(*flight);
     entrance.is_maker = true;
     const Reason missed = budget_.missed(record.key.low);
     entrance.answer.reason = missed == Reason::absent ? record.left : missed;

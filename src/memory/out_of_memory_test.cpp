@@ -88,6 +88,27 @@ TEST(OutOfMemory, ARequestWorksOrSaysSoWhateverAllocationFails) {
   }
 }
 
+// Every call is counted: one more than without the failure, and none after a second one.
+TEST(OutOfMemory, EmptiesTheTierAndCallsTheMakerExactlyOnceMore) {
+  for (const int failures : {0, 1, 2, 3}) {
+    MemoryTier<int> tier;
+    for (int i = 0; i < 10; ++i) static_cast<void>(tier.get_or_make(numbered(i), [&] { return i; }));
+    int calls = 0;
+    Answer answer;
+    const auto make = [&]() -> Result<int> {
+      EXPECT_EQ(tier.stats().count, calls == 0 ? 10u : 0u);
+      if (++calls <= failures) return fail(Code::out_of_resources, "device memory");
+      return 100;
+    };
+    const auto held = tier.get_or_make(numbered(10), make, {}, &answer);
+    EXPECT_EQ(calls, failures == 0 ? 1 : 2);
+    EXPECT_EQ(held.has_value(), failures < 2);
+    EXPECT_EQ(answer.outcome, failures < 2 ? Outcome::made : Outcome::failed);
+    EXPECT_EQ(tier.stats().count, failures == 0 ? 11u : failures == 1 ? 1u : 0u);
+    EXPECT_EQ(tier.totals()[Counter::retries], failures == 0 ? 0u : 1u);
+  }
+}
+
 TEST(OutOfMemory, InterningWorksOrThrowsWhateverAllocationFails) {
   MemoryTier<int> tier;
   int key = 0;

@@ -17,6 +17,7 @@ Record* make_record(Core& core, void* slot_memory, Chunk* chunk, Key key, std::s
   void* const memory = ::operator new(sizeof(Record) + canonical.size());
   auto* const slot = ::new (slot_memory) Slot;
   slot->home.is_at_home = true;
+  slot->used.store(kNotHome, std::memory_order_relaxed);
   auto* const record = ::new (memory) Record(core, *slot, chunk, key, canonical.size());
   std::memcpy(static_cast<void*>(record + 1), canonical.data(), canonical.size());
   slot->record = record;

@@ -5,6 +5,11 @@
 // touches; a small product lives right behind, in the same line where it fits. The recipe's bytes, the
 // accounts and the links are in its record, which a hit does not touch.
 //
+// `used` says in one word what a hit wants to know: when it equals the core's stamp but for the frequency, a
+// product is at home, and its use is no news. Then its address follows from the slot's, so that slot and
+// product come from memory at the same time. Everything else is looked at more closely. Only the core's
+// mutex lets kNotHome change; readers exchange the rest, and only against what they saw.
+//
 // Holders: an object counts who holds it: the tier while it is kept, and every Held. Readers under a pin need
 // no count, because the tier's hold is given up only after every reader that could have seen the object has
 // gone. Claims: a slot leaves when neither a claim (an interned recipe, a making in progress) nor an object
@@ -56,12 +61,15 @@ struct alignas(64) Slot {
   std::atomic<void*> value{nullptr};         // the product, null when there is none
   std::atomic<ObjectHead*> object{nullptr};  // what counts its holders
   Record* record = nullptr;                  // the cold half
-  std::atomic<std::uint32_t> used{0};  // upper 28 bits: the core's stamp at the last use; lower 4: how often
-  std::atomic<std::uint32_t> cost{0};  // of making the product, in 1024 ns: up to 73 minutes
-  ObjectHead home;                     // counts the holders of a product that lives right behind it
+  std::atomic<std::uint32_t> used{0};        // kNotHome, the core's stamp at the last use, how often (4 bits)
+  std::atomic<std::uint32_t> cost{0};        // of making the product, in 1024 ns: up to 73 minutes
+  ObjectHead home;                           // counts the holders of a product that lives right behind it
 };
 
 inline constexpr std::uint32_t kFrequencyMax = 15;
+// In `used`: no product lives in the slot. Always there where the type's products never do.
+inline constexpr std::uint32_t kNotHome = 1u << 31;
+inline constexpr std::uint32_t kStampBits = ~(kNotHome | kFrequencyMax);
 
 // What the core must know of T.
 struct TypeFacts {
@@ -124,6 +132,8 @@ class LARDER_API MemoryCore {
   Slot* find(const Recipe& recipe) const noexcept;
   Product get_or_make(const Request& request);
   void tell_hit(const Slot* slot) const noexcept;  // to those who listen
+  // The product of a slot whose `used` was seen not to be fresh and at home, or null. The caller is pinned.
+  void* look_closer(Slot& slot, std::uint32_t used) const noexcept;
 
   bool erase(Slot* slot) noexcept;
   bool erase(const Recipe& recipe) noexcept;
@@ -147,13 +157,24 @@ class LARDER_API MemoryCore {
   const bool is_inner_;
 };
 
-// Says in the slot that it was used now; writes only when that is news.
+// `used` shows a use that is no news, kNotHome aside.
+inline bool is_fresh(std::uint32_t used, std::uint32_t stamp) noexcept {
+  return ((used ^ stamp) & ~kNotHome) <= kFrequencyMax;
+}
+
+// Says in the slot that it was used now, unless another says so at this moment. `used` is not fresh.
+inline void renew(Slot& slot, std::uint32_t used, std::uint32_t stamp) noexcept {
+  const std::uint32_t frequency = used & kFrequencyMax;
+  slot.used.compare_exchange_strong(
+      used, (used & kNotHome) | stamp | (frequency < kFrequencyMax ? frequency + 1 : frequency),
+      std::memory_order_relaxed);
+}
+
+// Writes only when that is news.
 inline void touch(Slot& slot, std::uint32_t stamp) noexcept {
   const std::uint32_t used = slot.used.load(std::memory_order_relaxed);
-  if ((used ^ stamp) <= kFrequencyMax) [[likely]]
-    return;
-  const std::uint32_t frequency = used & kFrequencyMax;
-  slot.used.store(stamp | (frequency < kFrequencyMax ? frequency + 1 : frequency), std::memory_order_relaxed);
+  if (!is_fresh(used, stamp)) [[unlikely]]
+    renew(slot, used, stamp);
 }
 
 inline Nanoseconds cost_from(std::uint64_t units) noexcept {

@@ -52,6 +52,14 @@ consteval TypeFacts facts_of() {
   return facts;
 }
 
+// Asks memory for all the lines of a slot and a product at home.
+template <typename T>
+void prefetch(const Slot* slot) noexcept {
+  for (std::size_t line = 0; line < facts_of<T>().slot_size; line += 64) {
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(slot) + line);
+  }
+}
+
 template <typename T>
 void* value_of(ObjectHead& object) noexcept {
   if constexpr (facts_of<T>().home_offset != 0) {
@@ -92,7 +100,9 @@ struct DisposableOwner {
 };
 
 template <typename Object>
-void keep_away(Making& making, Object* object, void* value) noexcept {
+void keep_away(Making& making, Object* object, const void* of_caller) noexcept {
+  // A tier of const objects gives them out as such.
+  void* const value = const_cast<void*>(of_caller);
   object->slot = making.slot;
   object->value = value;
   object->destroy = [](AwayObject* away) noexcept { delete static_cast<Object*>(away); };
@@ -106,7 +116,7 @@ template <typename T, typename Make>
 void keep_value(Making& making, Make&& make) {
   if constexpr (facts_of<T>().home_offset != 0) {
     if (making.home != nullptr) {
-      making.value = ::new (making.home) T(std::forward<Make>(make)());
+      making.value = ::new (making.home) std::remove_const_t<T>(std::forward<Make>(make)());
       making.object = &making.slot->home;
       making.end = Making::End::made;
       return;
@@ -145,7 +155,8 @@ void keep(Making& making, Disposable<Handle, Dispose>&& made) {
     T* const value = object->owner.value;
     keep_away(making, object, value);
   } else {
-    static_assert(std::is_same_v<Handle, T>, "the handle is neither a T nor a pointer to one");
+    static_assert(std::is_same_v<Handle, std::remove_const_t<T>>,
+                  "the handle is neither a T nor a pointer to one");
     keep_away(making, object, &object->owner.value);
   }
 }
