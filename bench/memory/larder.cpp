@@ -1,6 +1,7 @@
 // larder's memory tier, in every form in which it hands a hit out.
 #include "larder/memory.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "bench/memory/harness.hpp"
@@ -79,6 +80,23 @@ struct ByRun {
   }
 };
 
+// The same in one call, which asks memory for all before it awaits any.
+struct ByMany {
+  static constexpr const char* kName = "get_many";
+  template <class Asked, class Use>
+  static void hit_many(Tier& tier, std::span<const Asked* const> keys, Use&& use) {
+    std::array<Value*, 16> found;
+    Guard guard(tier);
+    for (; !keys.empty(); keys = keys.subspan(std::min(found.size(), keys.size()))) {
+      const auto batch = keys.first(std::min(found.size(), keys.size()));
+      guard.get_many(batch, found);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (found[i] != nullptr) use(*found[i]);
+      }
+    }
+  }
+};
+
 template <class Key, class Hold>
 class Larder {
  public:
@@ -120,6 +138,7 @@ int main(int argc, char** argv) {
   return run_design("larder",
                     {form<Larder<InternedKey, ByGuard>>("interned", "guard"),
                      form<Larder<InternedKey, ByRun>>("interned", "guard_16"),
+                     form<Larder<InternedKey, ByMany>>("interned", "get_many"),
                      form<Larder<InternedKey, ByHandle>>("interned", "handle"),
                      form<Larder<InternedKey, BySharedPtr>>("interned", "shared_ptr"),
                      form<Larder<InternedKey, ByRequest>>("interned", "get_or_make"),
