@@ -101,7 +101,8 @@ void forget_other_threads() noexcept {
 }
 
 // When another thread was here while the process forked, the child's first reader begins anew: the C library
-// takes what it finds half done for not begun. So every step may be done twice, and no record is listed twice.
+// takes what it finds half done for not begun. So every step may be done twice, and no record is listed
+// twice.
 void begin() noexcept {
   at_fork(0, {.prepare = []() noexcept {}, .parent = []() noexcept {}, .child = forget_other_threads});
   has_membarrier.store(register_for_membarrier(), std::memory_order_relaxed);
