@@ -316,7 +316,7 @@ void race(std::chrono::milliseconds length) {
       threads.emplace_back([&, t] {
         for (std::uint64_t i = static_cast<std::uint64_t>(t); std::chrono::steady_clock::now() < end; ++i) {
           const std::uint64_t image = i * 7 % 5;
-          const std::string name = "k" + std::to_string(image);
+          const std::string name{'k', static_cast<char>('0' + image)};
           const std::string source = "kernel " + name + "\n";
           const auto kernel = programs.get_or_build_fast({.image = image, .device = kFirst, .name = name},
                                                          [&] { return ProgramInput{.text = source}; });
