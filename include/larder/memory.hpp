@@ -112,8 +112,10 @@ class Guard {
     void* value = nullptr;
     if constexpr (kHome != 0) {
       value = reinterpret_cast<std::byte*>(&slot) + kHome;
-      if ((used ^ core_.stamp()) > detail::kFrequencyMax) [[unlikely]]
-        value = core_.look_closer(slot, used);
+      if (const std::uint32_t stamp = core_.stamp(); (used ^ stamp) > detail::kFrequencyMax) [[unlikely]] {
+        value = detail::is_fresh(used, stamp) ? slot.value.load(std::memory_order_acquire)
+                                              : core_.look_closer(slot, used);
+      }
     } else {
       value = slot.value.load(std::memory_order_acquire);
       if (!detail::is_fresh(used, core_.stamp())) [[unlikely]]

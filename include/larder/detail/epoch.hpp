@@ -46,7 +46,7 @@ LARDER_API extern constinit std::atomic<std::uint64_t> epoch_now;
 LARDER_API extern constinit thread_local EpochRecord* t_epoch_record
     __attribute__((tls_model("initial-exec")));
 
-// The calling thread's first pin, a nested one, or one of a thread that needs a fence. Without memory for a
+// The calling thread's first pin, or one of a thread that needs a fence. Without memory for a
 // record of its own a thread gets one that is pinned for ever: nothing is freed too early, nor ever after.
 LARDER_API EpochRecord& pin_slowly(EpochRecord& record) noexcept;
 LARDER_API void unpin_slowly(EpochRecord& record) noexcept;
@@ -57,8 +57,12 @@ LARDER_API void unpin_slowly(EpochRecord& record) noexcept;
 // say.
 inline EpochRecord& pin() noexcept {
   EpochRecord& record = *t_epoch_record;
-  if (record.pinned.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    return pin_slowly(record);
+  const std::uint64_t pinned = record.pinned.load(std::memory_order_relaxed);
+  if (pinned != 0) [[unlikely]] {
+    if ((pinned & EpochRecord::kFenced) != 0) return pin_slowly(record);
+    ++record.nested;
+    return record;
+  }
   const std::uint64_t now = epoch_now.load(std::memory_order_acquire);
 #if defined(LARDER_EPOCH_ALWAYS_FENCED)
   record.pinned.exchange(now, std::memory_order_seq_cst);
@@ -69,8 +73,11 @@ inline EpochRecord& pin() noexcept {
 }
 
 inline void unpin(EpochRecord& record) noexcept {
-  if (record.nested != 0) [[unlikely]]
-    return unpin_slowly(record);
+  if (record.nested != 0) [[unlikely]] {
+    if ((record.nested & EpochRecord::kSlow) != 0) return unpin_slowly(record);
+    --record.nested;
+    return;
+  }
   record.pinned.store(0, std::memory_order_release);
 }
 
