@@ -11,6 +11,7 @@
 #include "larder/driver_identity.hpp"
 #include "larder/event.hpp"
 #include "larder/events.hpp"
+#include "larder/graph.hpp"
 #include "larder/memoize.hpp"
 #include "larder/memory.hpp"
 #include "larder/options.hpp"

@@ -1,0 +1,155 @@
+// A batch becomes a revision, and live nodes are brought up to date before anyone asks: dirty ones wait in a
+// queue by height, the lowest runs first, so that each runs at most once and only after all it reads has
+// settled. A node whose value comes out the same queues nobody.
+//
+// A dirty node that its consumers may not ask for any more is put off: the consumers run first and make it if
+// they do ask. That is so where they are dirty themselves, or about to find out, for the sake of something
+// they ask for earlier. To keep such runs shallow a push puts off kPutOffMax nodes and no more; any further
+// one runs at its level, at worst in vain.
+#include "larder/graph.hpp"
+#include "reactive/engine.hpp"
+
+namespace larder::reactive {
+
+using namespace larder::detail;
+
+namespace {
+
+constexpr unsigned kPutOffMax = 32;
+constexpr std::uint32_t kLookedAtMax = 8;
+
+}  // namespace
+
+// Takes the value over.
+void Engine::set(NodeId id, Word value, bool is_failed) {
+  Node& node = this->node(id);
+  if (is_equal(node, value, is_failed)) {
+    if (value != 0 && (is_failed || function(node).spec.value.is_boxed)) release(value);
+    return;
+  }
+  if (!has_changes_) next_revision();
+  has_changes_ = true;
+  drop_value(node);
+  node.value.store(value, std::memory_order_release);
+  if (is_failed)
+    node.set(kFailed);
+  else
+    node.clear(kFailed);
+  changed(id);
+  if (is_failed && node.count(kSup) == 0) idle_.push_back(id);
+}
+
+void Engine::next_revision() {
+  ++revision_;
+  if (++push == 0) {  // all stamps are as old as can be
+    for (NodeId id = 0; id < node_count_; ++id) node(id).settled = 0;
+    push = 1;
+  }
+  put_off_ = 0;
+  std::vector<NodeId> reruns;
+  reruns.swap(reruns_);
+  for (const NodeId id : reruns) {
+    Node& node = this->node(id);
+    if (!node.has(kVolatile)) continue;
+    node.clear(kVolatile);
+    mark_dirty(id);
+  }
+  reruns.clear();
+  if (reruns_.empty()) reruns_.swap(reruns);  // keeps its memory
+}
+
+bool Engine::may_put_off(NodeId id, Node& node) {
+  if (is_parallel || put_off_ >= kPutOffMax || node.has(kExtra)) return false;
+  const std::uint32_t count = node.count(kSup);
+  if (count > kLookedAtMax) return false;
+  const Edge* const sups = node.edge(kSup);
+  std::uint32_t later = kNoFloor;
+  bool all_are_dirty = true;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Node& user = this->node(sups[i].node);
+    if (sups[i].back == 0 || user.live == 0) return false;
+    if (user.condition() == kDirty) continue;
+    all_are_dirty = false;
+    // Is something that it asks for earlier still to be made?
+    std::uint32_t earlier = 0;
+    const Edge* const subs = user.edge(kSub);
+    for (std::uint32_t j = 0; j < sups[i].back && j < kLookedAtMax; ++j) {
+      const Node& used = this->node(subs[j].node);
+      if (used.condition() == kDirty && used.has(kQueued) && used.height >= node.height &&
+          used.height > earlier)
+        earlier = used.height;
+    }
+    if (earlier == 0) return false;
+    later = earlier < later ? earlier : later;  // below any consumer that looks up to date
+  }
+  ++put_off_;
+  if (all_are_dirty) return true;
+  node.set(kQueued);
+  later_.push(later, id, node);
+  return true;
+}
+
+// As ensure, for what is known to be dirty and at the bottom of the stack.
+void Engine::run_dirty(Evaluator& evaluator, NodeId id, Node& node) {
+  if (is_cancelled(evaluator)) [[unlikely]] {
+    enqueue(id, node);
+    throw Unwind{};
+  }
+  node.set(kBusy);
+  Frame frame;
+  frame.node = id;
+  evaluator.stack.push_back(frame);
+  const bool is_done = execute(evaluator, id);
+  node.clear(kBusy);
+  evaluator.stack.pop_back();
+  if (is_parallel) left_.notify_all();
+  if (is_done) [[likely]]
+    return;
+  const NodeId missing = std::exchange(evaluator.suspended_on, kNoNode);
+  if (missing != kNoNode) {
+    pin(missing);
+    evaluator.pinned.push_back(missing);
+    // Kept in the queue while it waits: should this be given up, it must not be lost. I5
+    enqueue(id, node);
+    ensure(evaluator, missing, true);
+  }
+  ensure(evaluator, id, false);
+}
+
+// False: a newer revision waits; what is left stays queued.
+bool Engine::push_changes(Evaluator& evaluator) {
+  while (has_queued()) {
+    // What was put off until a level comes after all of that level.
+    const bool is_later = !later_.empty() && (queue_.empty() || later_.lowest() < queue_.lowest());
+    Levels& queue = is_later ? later_ : queue_;
+    const std::uint32_t level = queue.lowest();
+    const NodeId id = queue.first(level);
+    Node& node = this->node(id);
+    queue.pop(level, node);
+    node.clear(kQueued);
+    if (node.condition() != kDirty || node.has(kBusy)) continue;
+    if (node.live == 0) {
+      mark_consumers_stale(id);
+      continue;
+    }
+    if (node.height > level) {
+      enqueue(id, node);
+      continue;
+    }
+    floor = level;
+    if (has_queued() || node.count(kSup) > 1) {
+      if (may_put_off(id, node)) continue;
+    }
+    try {
+      run_dirty(evaluator, id, node);
+    } catch (const Unwind&) {
+      evaluator.is_unwinding = false;
+      floor = kNoFloor;
+      return false;
+    }
+  }
+  floor = kNoFloor;
+  return true;
+}
+
+}  // namespace larder::reactive
