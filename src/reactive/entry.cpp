@@ -64,17 +64,17 @@ Evaluator& Engine::take_evaluator() {
   return *evaluators_.back();
 }
 
+// R1. The phase stays odd while a push that was given up waits to be finished: its nodes belong to two
+// revisions.
 void Engine::begin_change() noexcept {
-  if (active_++ == 0) {
-    phase.store(phase.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
+  const std::uint64_t now = phase.load(std::memory_order_relaxed);
+  if (active_++ == 0 && (now & 1) == 0) phase.store(now + 1, std::memory_order_relaxed);
 }
 
 void Engine::end_change() noexcept {
   if (--active_ != 0) return;
   if (!idle_.empty()) forget_idle();
-  phase.store(phase.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (!has_queued()) phase.store(phase.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 void Engine::wait_for_commits() NO_THREAD_SAFETY_ANALYSIS {

@@ -1,4 +1,5 @@
 #include <new>
+#include <stdexcept>
 
 #include "base/assert.hpp"
 #include "base/pages.hpp"
@@ -24,6 +25,7 @@ std::size_t slot_bytes(std::size_t lines) noexcept {
 }  // namespace
 
 FunctionCore& Engine::declare(FunctionSpec spec) {
+  if (functions_.size() >= kNoFunction) throw std::length_error("a graph holds 65535 functions and inputs");
   auto function = std::make_unique<FunctionCore>();
   function->spec = std::move(spec);
   function->id = static_cast<std::uint16_t>(functions_.size());
