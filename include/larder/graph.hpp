@@ -236,16 +236,16 @@ class LARDER_API Want {
 
 // A subscription ends with its destructor; after it, the callback is not running and will not be called, but
 // for the call that the destructor itself stands in.
-class LARDER_API Subscription {
+class LARDER_API GraphSubscription {
  public:
-  Subscription() noexcept = default;
-  Subscription(Subscription&&) noexcept = default;
-  Subscription& operator=(Subscription&& other) noexcept {
+  GraphSubscription() noexcept = default;
+  GraphSubscription(GraphSubscription&&) noexcept = default;
+  GraphSubscription& operator=(GraphSubscription&& other) noexcept {
     std::swap(graph_, other.graph_);
     std::swap(subscriber_, other.subscriber_);
     return *this;
   }
-  ~Subscription();
+  ~GraphSubscription();
 
  private:
   friend class Graph;
@@ -336,7 +336,8 @@ class LARDER_API Graph {
   // one. Calls come one after the other, on a thread that commits, without locks held; they may call the
   // graph, subscribe and unsubscribe.
   template <typename K, typename V, typename Told>
-  Result<Subscription> subscribe(const Tracked<K, V>& of, const std::type_identity_t<K>& key, Told told) {
+  Result<GraphSubscription> subscribe(const Tracked<K, V>& of, const std::type_identity_t<K>& key,
+                                      Told told) {
     std::function<void(detail::Word, bool, Revision)> call =
         [told = std::move(told)](detail::Word word, bool is_failed, Revision revision) mutable {
           const Result<V> value = result<V>(word, is_failed);
@@ -400,7 +401,7 @@ class LARDER_API Graph {
   detail::FunctionCore* declare(detail::FunctionSpec spec);
   Result<Revision> set_one(detail::FunctionCore& input, std::uint64_t hash, detail::Word key,
                            detail::Word value);
-  Subscription subscribe_node(detail::NodeId id, std::function<void(detail::Word, bool, Revision)> call);
+  GraphSubscription subscribe_node(detail::NodeId id, std::function<void(detail::Word, bool, Revision)> call);
 
   struct Close {
     void operator()(detail::GraphHot* graph) const noexcept;

@@ -239,7 +239,7 @@ Want::~Want() NO_THREAD_SAFETY_ANALYSIS {
   engine.leave(nullptr);
 }
 
-Subscription::~Subscription() NO_THREAD_SAFETY_ANALYSIS {
+GraphSubscription::~GraphSubscription() NO_THREAD_SAFETY_ANALYSIS {
   if (graph_ == nullptr || subscriber_ == nullptr) return;
   Engine& engine = Engine::of(*graph_);
   engine.mutex_.lock();
@@ -279,8 +279,8 @@ Result<Revision> Graph::advance() {
   return Engine::of(*graph_).apply(nullptr, 0, true);
 }
 
-Subscription Graph::subscribe_node(NodeId id, std::function<void(Word, bool, Revision)> call) {
-  Subscription subscription;
+GraphSubscription Graph::subscribe_node(NodeId id, std::function<void(Word, bool, Revision)> call) {
+  GraphSubscription subscription;
   subscription.subscriber_ = Engine::of(*graph_).subscribe(id, std::move(call));
   subscription.graph_ = graph_.get();
   return subscription;

@@ -455,8 +455,8 @@ TEST(Graph, IsSafeToUseInsideACallback) {  // 22
   auto f = graph.function("f", [&](Context& c, int n) { return c.get(in, n); });
   Log log;
   graph.batch().set(in, 1, 1).set(in, 2, 1).commit().value();
-  Subscription other;
-  Subscription first;
+  GraphSubscription other;
+  GraphSubscription first;
   first =
       graph
           .subscribe(f, 1,

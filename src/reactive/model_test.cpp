@@ -223,7 +223,7 @@ class Model {
   std::optional<Input<int, V>> in_;
   std::optional<Function<int, V>> function_;
   std::map<int, Want> wants_;
-  std::map<int, Subscription> subscriptions_;
+  std::map<int, GraphSubscription> subscriptions_;
 };
 
 template <typename V>

@@ -130,13 +130,13 @@ TEST(GraphThreads, UnsubscribeWaitsForACallThatIsAtWork) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> is_alive{true};
     std::atomic<int> after{0};
-    auto subscription = std::make_unique<Subscription>(graph
-                                                           .subscribe(f, {},
-                                                                      [&](const Result<int>&, Revision) {
-                                                                        std::this_thread::yield();
-                                                                        if (!is_alive) ++after;
-                                                                      })
-                                                           .value());
+    auto subscription = std::make_unique<GraphSubscription>(graph
+                                                                .subscribe(f, {},
+                                                                           [&](const Result<int>&, Revision) {
+                                                                             std::this_thread::yield();
+                                                                             if (!is_alive) ++after;
+                                                                           })
+                                                                .value());
     std::thread setter([&] {
       for (int i = 1; i < 20; ++i) graph.set(in, 1, round * 100 + i).value();
     });
