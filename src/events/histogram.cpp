@@ -49,6 +49,29 @@ bool read_leb128(std::string_view& rest, std::uint64_t& value) noexcept {
   return false;
 }
 
+// Calls `on_bucket` with index and times of each bucket of an encoding. False: it is none, and what was told
+// means nothing.
+template <typename OnBucket>
+bool read_encoding(std::string_view encoding, std::uint64_t& sum, const OnBucket& on_bucket) noexcept {
+  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return false;
+  encoding.remove_prefix(1);
+  std::uint64_t filled = 0;
+  if (!read_leb128(encoding, sum) || !read_leb128(encoding, filled) || filled > Histogram::kBuckets)
+    return false;
+  std::uint64_t next = 0;
+  std::uint64_t all = 0;
+  for (; filled > 0; --filled) {
+    std::uint64_t gap = 0;
+    std::uint64_t times = 0;
+    if (!read_leb128(encoding, gap) || !read_leb128(encoding, times)) return false;
+    if (gap >= Histogram::kBuckets - next || times == 0 || all + times < all) return false;
+    on_bucket(static_cast<std::size_t>(next + gap), times);
+    all += times;
+    next += gap + 1;
+  }
+  return encoding.empty();
+}
+
 }  // namespace
 
 void Histogram::record(std::uint64_t value, std::uint64_t times) noexcept {
@@ -138,27 +161,26 @@ std::string Histogram::encode() const {
   return out;
 }
 
-Result<Histogram> Histogram::decode(std::string_view encoding) {
-  const auto damaged = [] { return fail(Code::damaged, "histogram: not an encoding"); };
-  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return damaged();
-  encoding.remove_prefix(1);
-  Histogram histogram;
+std::optional<std::uint64_t> Histogram::count_of(std::string_view encoding) noexcept {
   std::uint64_t sum = 0;
-  std::uint64_t filled = 0;
-  if (!read_leb128(encoding, sum) || !read_leb128(encoding, filled) || filled > kBuckets) return damaged();
-  std::uint64_t next = 0;
   std::uint64_t all = 0;
-  for (; filled > 0; --filled) {
-    std::uint64_t gap = 0;
-    std::uint64_t times = 0;
-    if (!read_leb128(encoding, gap) || !read_leb128(encoding, times)) return damaged();
-    if (gap >= kBuckets - next || times == 0 || all + times < all) return damaged();
-    histogram.times_[next + gap].store(times, std::memory_order_relaxed);
-    all += times;
-    next += gap + 1;
-  }
-  if (!encoding.empty()) return damaged();
-  histogram.sum_.store(sum, std::memory_order_relaxed);
+  const bool is_one = read_encoding(encoding, sum, [&](std::size_t, std::uint64_t times) { all += times; });
+  return is_one ? std::optional(all) : std::nullopt;
+}
+
+bool Histogram::add(std::string_view encoding) noexcept {
+  if (!count_of(encoding)) return false;
+  std::uint64_t sum = 0;
+  read_encoding(encoding, sum, [this](std::size_t index, std::uint64_t times) {
+    times_[index].fetch_add(times, std::memory_order_relaxed);
+  });
+  sum_.fetch_add(sum, std::memory_order_relaxed);
+  return true;
+}
+
+Result<Histogram> Histogram::decode(std::string_view encoding) {
+  Histogram histogram;
+  if (!histogram.add(encoding)) return fail(Code::damaged, "histogram: not an encoding");
   return histogram;
 }
 

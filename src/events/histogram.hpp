@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,10 @@ class Histogram {
   std::string encode() const;
   // `damaged` when `encoding` is not exactly what encode() writes for some histogram.
   static Result<Histogram> decode(std::string_view encoding);
+  // Adds what is encoded, at the cost of the buckets in it. False, and nothing added, where decode() fails.
+  bool add(std::string_view encoding) noexcept;
+  // How many values are encoded; nothing where decode() fails.
+  static std::optional<std::uint64_t> count_of(std::string_view encoding) noexcept;
 
   friend bool operator==(const Histogram& a, const Histogram& b) noexcept;
 

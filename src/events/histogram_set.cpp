@@ -6,6 +6,28 @@ namespace {
 constexpr std::uint8_t kVersion = 1;  // 1 (first)
 constexpr std::size_t kPrefixSize = 1 + 4;
 
+// Calls `on_part` with the number and the encoding of each histogram of a set. False: it is no set, or
+// `on_part` said so.
+template <typename OnPart>
+bool each_part(std::string_view encoding, const OnPart& on_part) noexcept {
+  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return false;
+  encoding.remove_prefix(1);
+  for (std::size_t next = 0; !encoding.empty();) {
+    if (encoding.size() < kPrefixSize) return false;
+    const std::size_t number = static_cast<unsigned char>(encoding.front());
+    std::size_t size = 0;
+    for (unsigned byte = 0; byte < 4; ++byte) {
+      size |= std::size_t{static_cast<unsigned char>(encoding[1 + byte])} << (8 * byte);
+    }
+    encoding.remove_prefix(kPrefixSize);
+    if (number < next || number >= kMeasureCount || size > encoding.size()) return false;
+    if (!on_part(number, encoding.substr(0, size))) return false;
+    encoding.remove_prefix(size);
+    next = number + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view name(Measure measure) noexcept {
@@ -55,26 +77,18 @@ std::string HistogramSet::encode() const {
   return out;
 }
 
+bool HistogramSet::add(std::string_view encoding) noexcept {
+  const auto is_sound = [](std::size_t, std::string_view part) {
+    return Histogram::count_of(part).value_or(0) != 0;
+  };
+  if (!each_part(encoding, is_sound)) return false;
+  return each_part(
+      encoding, [this](std::size_t number, std::string_view part) { return histograms_[number].add(part); });
+}
+
 Result<std::unique_ptr<HistogramSet>> HistogramSet::decode(std::string_view encoding) {
-  const auto damaged = [] { return fail(Code::damaged, "histograms: not an encoding"); };
-  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return damaged();
-  encoding.remove_prefix(1);
   auto set = std::make_unique<HistogramSet>();
-  for (std::size_t next = 0; !encoding.empty();) {
-    if (encoding.size() < kPrefixSize) return damaged();
-    const std::size_t number = static_cast<unsigned char>(encoding.front());
-    std::size_t size = 0;
-    for (unsigned byte = 0; byte < 4; ++byte) {
-      size |= std::size_t{static_cast<unsigned char>(encoding[1 + byte])} << (8 * byte);
-    }
-    encoding.remove_prefix(kPrefixSize);
-    if (number < next || number >= kMeasureCount || size > encoding.size()) return damaged();
-    auto histogram = Histogram::decode(encoding.substr(0, size));
-    if (!histogram || histogram->count() == 0) return damaged();
-    set->histograms_[number] = *histogram;
-    encoding.remove_prefix(size);
-    next = number + 1;
-  }
+  if (!set->add(encoding)) return fail(Code::damaged, "histograms: not an encoding");
   return set;
 }
 

@@ -48,6 +48,8 @@ class HistogramSet {
   std::string encode() const;
   // `damaged` when `encoding` is not exactly what encode() writes for some set.
   static Result<std::unique_ptr<HistogramSet>> decode(std::string_view encoding);
+  // Adds what is encoded, at the cost of the buckets in it. False, and nothing added, where decode() fails.
+  bool add(std::string_view encoding) noexcept;
 
  private:
   std::array<Histogram, kMeasureCount> histograms_;
