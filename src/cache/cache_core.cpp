@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cache/mode.hpp"
+#include "cache/store_options.hpp"
 #include "events/log_file.hpp"
 #include "larder/events.hpp"
 
@@ -27,25 +28,6 @@ MemoryOptions memory_options(const Options& said) {
   options.bytes_max = *said.memory_size_max != 0 ? *said.memory_size_max : kNoLimit;
   if (*said.memory_entries_max != 0) options.count_max = *said.memory_entries_max;
   options.policy = *said.memory_policy;
-  return options;
-}
-
-StoreOptions store_options(const Options& said) {
-  StoreOptions options;
-  options.root = *said.dir;
-  options.read_only = to_mode(*said.mode) == Mode::read_only;
-  options.durable = *said.durable;
-  options.bytes_max = *said.size_max;
-  options.age_max = *said.age_max;
-  options.entry_bytes_min = *said.entry_size_min;
-  options.entry_bytes_max = *said.entry_size_max;
-  options.free_bytes_min = *said.free_min;
-  options.evicts = *said.eviction;
-  options.low_water = *said.low_water / 100.0;
-  options.lock_directory = *said.runtime_dir;
-  options.wait_min = *said.wait_min;
-  options.wait_max = *said.wait_max;
-  options.policy = policy::from_name(*said.policy).value_or(options.policy);
   return options;
 }
 
@@ -75,7 +57,8 @@ void CacheCore::problem(std::string text, Reason reason, Tier tier) {
 }
 
 void CacheCore::open_disk() {
-  StoreOptions options = store_options(settings_.values);
+  StoreOptions options = to_store_options(settings_.values);
+  options.read_only = to_mode(*settings_.values.mode) == Mode::read_only;
   options.counters = &counters_;
   auto opened = Store::open(std::move(options));
   if (!opened) {
@@ -84,14 +67,14 @@ void CacheCore::open_disk() {
     return;
   }
   store_ = std::move(*opened);
-  if (*settings_.values.write_behind_size != 0) {
-    writes_ = std::make_unique<WriteBehind>(WriteBehindOptions{
-        .bytes_max = *settings_.values.write_behind_size,
-        .delay = *settings_.values.write_behind_delay,
-        .write = [this](const PendingWrite& each) { write(each); },
-        .idle = [this] { take_notes(); },
-    });
-  }
+  takes_notes_ = !store_->options().read_only;
+  // With no bytes to hold it refuses every write, and still takes the notes.
+  writes_ = std::make_unique<WriteBehind>(WriteBehindOptions{
+      .bytes_max = *settings_.values.write_behind_size,
+      .delay = *settings_.values.write_behind_delay,
+      .write = [this](const PendingWrite& each) { write(each); },
+      .idle = [this] { take_notes(); },
+  });
 }
 
 void CacheCore::open_log() {

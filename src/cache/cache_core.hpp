@@ -102,6 +102,10 @@ class CacheCore {
   void write(const PendingWrite& write) noexcept;
   // Writes down what was counted, missed and used first since the last call.
   void take_notes() noexcept;
+  // Has it done within seconds, so that a process that is killed, or never closes, loses no more than those.
+  void note_soon() noexcept {
+    if (takes_notes_) writes_->remind();
+  }
   friend class ForkList<CacheCore, 3>;
   void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS;
   void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS;
@@ -136,7 +140,8 @@ class CacheCore {
   // These use the store and end before it.
   mutable Mutex preload_mutex_;
   std::shared_ptr<Preload> preload_ GUARDED_BY(preload_mutex_);
-  std::unique_ptr<WriteBehind> writes_;
+  std::unique_ptr<WriteBehind> writes_;  // there when the store is
+  bool takes_notes_ = false;             // what is counted here can be written down
 
   ForkList<CacheCore, 3>::Place fork_place_{*this};
 };

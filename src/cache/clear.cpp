@@ -1,45 +1,13 @@
 // Removing: one entry, or all that a selector means, from every tier at once.
-#include <algorithm>
-#include <unordered_set>
-
 #include "cache/cache_core.hpp"
-#include "recipe/canonical.hpp"
+#include "cache/selected.hpp"
 
 namespace larder {
 namespace {
 
-// Whether `text` is `path` or names something below it.
-bool is_at(std::string_view text, std::string_view path) {
-  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
-  if (!text.starts_with(path)) return false;
-  return text.size() == path.size() || path == "/" || text[path.size()] == '/';
-}
-
-bool names(const Recipe& recipe, std::string_view path) {
-  const std::vector<Ingredient> all = recipe.ingredients();
-  return std::any_of(all.begin(), all.end(), [&](const Ingredient& each) {
-    return !each.is_digest && is_at(as_text(each.bytes), path);
-  });
-}
-
 bool means_all(const Selector& selector) {
   return selector.kind.empty() && selector.program.empty() && selector.path.empty() && !selector.matches &&
          !selector.older_than;
-}
-
-// Of kind, path and predicate.
-bool is_selected(const Selector& selector, std::string_view canonical) {
-  if (!selector.kind.empty()) {
-    std::string_view kind;
-    if (!canonical::Reader(canonical).read_kind(kind) || kind != selector.kind) return false;
-  }
-  if (selector.matches || !selector.path.empty()) {
-    const auto recipe = Recipe::from_canonical(canonical);
-    if (!recipe) return false;
-    if (!selector.path.empty() && !names(*recipe, selector.path)) return false;
-    if (selector.matches && !selector.matches(*recipe)) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -76,10 +44,11 @@ void CacheCore::forget_notes(const Selector& selector) {
     return;
   }
   const auto now = clock_.unix_ns();
+  const Selected selected(selector, notes, now);
   clear_misses(notes, [&](const Miss& miss) {
     if (!selector.program.empty() && miss.program != selector.program) return false;
     if (selector.older_than && now - miss.at_unix_ns < selector.older_than->count()) return false;
-    return is_selected(selector, miss.recipe.canonical());
+    return selected.is_recipe(miss.recipe.canonical());
   });
 }
 
@@ -93,31 +62,20 @@ Cleared CacheCore::clear(const Selector& selector) {
     const MutexLock lock(notes_mutex_);
     misses_.clear();
   }
-  if (writes_ != nullptr && !selector.older_than) {
-    writes_->drop([&](const PendingWrite& each) { return is_selected(selector, each.recipe.canonical()); });
-  }
   if (store_ == nullptr) return cleared;
+  const Selected selected(selector, store_->notes(), clock_.unix_ns());
+  if (writes_ != nullptr && !selector.older_than) {
+    writes_->drop([&](const PendingWrite& each) { return selected.is_recipe(each.recipe.canonical()); });
+  }
   forget_notes(selector);
   if (const MutexLock lock(preload_mutex_); preload_ != nullptr) preload_->stop();
   memory_.clear();
-  std::unordered_set<std::string> of_program;
-  if (!selector.program.empty()) {
-    for (const FirstUse& use : read_start_order(store_->notes(), selector.program))
-      of_program.insert(use.key.hex());
-    clear_start_order(store_->notes(), selector.program);
-  }
-  const auto now = clock_.unix_ns();
+  if (!selector.program.empty()) clear_start_order(store_->notes(), selector.program);
   store_->for_each_key([&](const Key& key) {
-    if (!selector.program.empty() && !of_program.contains(key.hex())) return true;
+    if (!selected.may_be(key)) return true;
     EntryInfo info;
-    const Reason reason = store_->inspect(key, info);
-    const bool everything =
-        selector.kind.empty() && selector.path.empty() && !selector.matches && !selector.older_than;
-    if (reason != Reason::none && !everything) return true;
-    if (!everything) {
-      if (selector.older_than && now - info.used_at_unix_ns < selector.older_than->count()) return true;
-      if (!is_selected(selector, info.recipe)) return true;
-    }
+    const Reason reason = store_->glance(key, info);
+    if (!selected.is_by_key() && (reason != Reason::none || !selected.is(info))) return true;
     if (store_->erase(key)) {
       ++cleared.entries;
       cleared.bytes += info.file_bytes;

@@ -29,8 +29,7 @@ std::string encode(const CounterTotals& totals, const HistogramSet& histograms, 
 // False when the payload is of another version or kind.
 bool add(Counts& counts, std::string_view payload) {
   if (payload.size() < kHeadSize || payload.front() != static_cast<char>(kVersion)) return false;
-  const auto histograms = HistogramSet::decode(payload.substr(kHeadSize));
-  if (!histograms) return false;
+  if (!counts.histograms->add(payload.substr(kHeadSize))) return false;
   const std::byte* const bytes = as_bytes(payload).data();
   const auto at = format::load<std::int64_t>(bytes + 1);
   counts.since_unix_ns = counts.since_unix_ns == 0 ? at : std::min(counts.since_unix_ns, at);
@@ -38,7 +37,6 @@ bool add(Counts& counts, std::string_view payload) {
   for (std::size_t i = 0; i < CounterTotals::kWords; ++i)
     totals.words[i] = format::load<std::uint64_t>(bytes + 9 + 8 * i);
   counts.totals += totals;
-  *counts.histograms += **histograms;
   return true;
 }
 

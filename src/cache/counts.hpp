@@ -1,6 +1,7 @@
 // Counts are the counters and histograms of every process that used a store, kept in its notes: each process
 // appends what it counted since it last did, and now and then one of them folds what has gathered into a sum.
-// No lock is waited for; what a crash takes is at most what one process counted since its last idle moment.
+// No lock is waited for; what a crash takes is at most what one process counted in its last ten seconds (one,
+// in its first).
 //
 //   counts, counts.old, counts.sum := frame*, each with the payload
 //   payload    := version at totals histograms

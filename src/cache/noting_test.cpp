@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <latch>
 #include <semaphore>
+#include <thread>
 
 #include "cache/counts.hpp"
 #include "cache/misses.hpp"
@@ -88,6 +91,63 @@ TEST(Counts, CountNothingTwiceWhenAFoldDiesHalfway) {
   EXPECT_EQ(read_counts(notes).totals[Outcome::made], 400u);
   fold_counts(notes, now + 120'000'000'000);
   EXPECT_EQ(read_counts(notes).totals[Outcome::made], 400u);
+}
+
+TEST(Counts, OfAProcessThatOnlyHitsAndIsKilledAreNotLost) {
+  ScratchDirectory scratch;
+  {
+    Cache cache = Cache::open(options_in(scratch));
+    (void)make(cache, "kept");
+  }
+  const auto store = open_store(scratch);
+  ASSERT_EQ(read_counts(store->notes()).totals.requests(), 1u);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Cache cache = Cache::open(options_in(scratch));
+    for (int i = 0; i < 5; ++i) (void)make(cache, "kept");
+    for (;;) ::pause();
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (read_counts(store->notes()).totals.hits() < 5 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const Counts counts = read_counts(store->notes());
+  EXPECT_EQ(counts.totals[Outcome::disk_hit], 1u);
+  EXPECT_EQ(counts.totals[Outcome::memory_hit], 4u);
+  EXPECT_EQ(counts.totals[Reason::absent], 1u) << "a hit has no reason";
+  EXPECT_EQ((*counts.histograms)[Measure::hit_time].count(), 5u);
+}
+
+TEST(Misses, AreForgottenWhenTheyAreMeant) {
+  ScratchDirectory scratch;
+  const auto store = open_store(scratch);
+  ASSERT_TRUE(add_misses(
+      store->notes(), {{recipe_of("a"), Reason::absent, 1, "x"}, {recipe_of("b"), Reason::absent, 2, "y"}}));
+  clear_misses(store->notes(), [](const Miss& miss) { return miss.program == "x"; });
+  const auto left = read_misses(store->notes(), 10);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].program, "y");
+  clear_misses(store->notes(), [](const Miss&) { return true; });
+  EXPECT_TRUE(read_misses(store->notes(), 10).empty());
+}
+
+TEST(StartOrder, IsForgottenForAllPrograms) {
+  ScratchDirectory scratch;
+  for (const char* program : {"one", "two"}) {
+    Options options = options_in(scratch);
+    options.program = program;
+    Cache cache = Cache::open(options);
+    (void)make(cache, "a");
+  }
+  const auto store = open_store(scratch);
+  ASSERT_FALSE(read_start_order(store->notes(), "one").empty());
+  clear_start_orders(store->notes());
+  EXPECT_TRUE(read_start_order(store->notes(), "one").empty());
+  EXPECT_TRUE(read_start_order(store->notes(), "two").empty());
+  EXPECT_FALSE(read_misses(store->notes(), 10).empty()) << "other notes stay";
 }
 
 TEST(Counts, AreNothingWhenTheirNotesAreGarbage) {

@@ -325,6 +325,7 @@ void CacheCore::tell(const Attempt& attempt, const Product& product, Nanoseconds
   const Nanoseconds saved = hit ? product.cost : Nanoseconds{0};
   counters_.count(attempt.outcome, saved);
   if (attempt.reason != Reason::none) counters_.count(attempt.reason);
+  note_soon();
   if (hit) (*histograms_)[Measure::hit_time].record(static_cast<std::uint64_t>(duration.count()));
   if (!is_listened()) return;
   emit({.kind = EventKind::request,
@@ -342,6 +343,7 @@ void CacheCore::tell(const Attempt& attempt, const Product& product, Nanoseconds
 void CacheCore::tell_failure(const Attempt& attempt, const Error& error, Nanoseconds duration) noexcept {
   counters_.count(Outcome::failed);
   counters_.count(attempt.reason);
+  note_soon();
   if (!is_listened()) return;
   emit({.kind = EventKind::request,
         .outcome = Outcome::failed,

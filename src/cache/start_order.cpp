@@ -84,4 +84,8 @@ void clear_start_order(const Notes& notes, std::string_view program) {
   notes.remove(note_name(program));
 }
 
+void clear_start_orders(const Notes& notes) {
+  notes.remove_each(layout::kStartPrefix);
+}
+
 }  // namespace larder

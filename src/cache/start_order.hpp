@@ -57,5 +57,7 @@ class StartOrder {
 // The order of the program's previous start.
 std::vector<FirstUse> read_start_order(const Notes& notes, std::string_view program);
 void clear_start_order(const Notes& notes, std::string_view program);
+// Those of all programs.
+void clear_start_orders(const Notes& notes);
 
 }  // namespace larder

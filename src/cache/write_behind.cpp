@@ -1,8 +1,8 @@
 #include "cache/write_behind.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <utility>
 namespace larder {
 
@@ -27,7 +27,8 @@ bool has_turn(const std::shared_ptr<const PendingWrite>& write) noexcept {
 
 }  // namespace
 
-WriteBehind::WriteBehind(WriteBehindOptions options) : options_(std::move(options)) {}
+WriteBehind::WriteBehind(WriteBehindOptions options)
+    : options_(std::move(options)), remind_after_(options_.remind_first) {}
 
 WriteBehind::~WriteBehind() {
   close(std::chrono::nanoseconds{0});
@@ -48,6 +49,7 @@ void WriteBehind::in_child() noexcept {
   writing_.reset();
   bytes_ = 0;
   hurries_ = false;
+  is_reminded_.store(false, std::memory_order_relaxed);
   // The threads that waited on it are gone, and destroying it would wait for them.
   ::new (static_cast<void*>(&changed_)) Condition;
   mutex_.unlock();
@@ -69,6 +71,30 @@ bool WriteBehind::add(PendingWrite write) {
   return true;
 }
 
+void WriteBehind::begin_reminder() noexcept {
+  MutexLock lock(mutex_);
+  if (closing_ || is_reminded_.load(std::memory_order_relaxed)) return;
+  if (thread_ == nullptr && !start()) return;
+  remind_at_ = Clock::system().steady() + remind_after_;
+  remind_after_ = std::min(2 * remind_after_, options_.remind_max);
+  is_reminded_.store(true, std::memory_order_relaxed);
+  changed_.notify_all();
+}
+
+bool WriteBehind::is_reminder_due() const {
+  return is_reminded_.load(std::memory_order_relaxed) && Clock::system().steady() >= remind_at_;
+}
+
+void WriteBehind::wait_for_work() {
+  while (waiting_.empty() && !closing_ && !is_reminder_due()) {
+    if (is_reminded_.load(std::memory_order_relaxed)) {
+      changed_.wait_for(mutex_, remind_at_ - Clock::system().steady());
+    } else {
+      changed_.wait(mutex_);
+    }
+  }
+}
+
 bool WriteBehind::is_awaited() const {
   return std::any_of(waiting_.begin(), waiting_.end(), has_turn);
 }
@@ -77,7 +103,7 @@ bool WriteBehind::start() {
   try {
     thread_ = std::make_unique<std::thread>([this] { run(); });
     return true;
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread to be had, or no memory
     return false;
   }
 }
@@ -161,7 +187,9 @@ std::shared_ptr<const PendingWrite> WriteBehind::next_write() {
     changed_.notify_all();
   }
   const bool goes_on = was_writing && !waiting_.empty();
-  while (waiting_.empty() && !closing_) changed_.wait(mutex_);
+  wait_for_work();
+  // Also while much is written: what it reminds of does not wait for the end of that.
+  if (is_reminder_due()) return nullptr;
   // After a pause, wait until no more is added for a while: starting is busy enough without us.
   const auto patience_ends = Clock::system().steady() + kPatience * options_.delay;
   while (!goes_on && !closing_ && !hurries_ && !is_awaited()) {
@@ -182,16 +210,14 @@ std::shared_ptr<const PendingWrite> WriteBehind::next_write() {
 void WriteBehind::run() {
   for (;;) {
     const auto write = next_write();
-    if (write == nullptr) {
-      MutexLock lock(mutex_);
-      if (closing_) return;
-      continue;
-    }
-    options_.write(*write);
+    if (write != nullptr) options_.write(*write);
     bool is_last = false;
     {
       MutexLock lock(mutex_);
-      is_last = waiting_.empty();
+      if (write == nullptr && closing_) return;
+      is_last = waiting_.empty() || is_reminder_due();
+      // Before idle(): what is counted from here on asks for a reminder of its own.
+      if (is_last) is_reminded_.store(false, std::memory_order_relaxed);
     }
     if (is_last && options_.idle) options_.idle();
   }

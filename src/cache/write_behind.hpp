@@ -7,6 +7,7 @@
 //   I3  Nothing runs after close(): no thread, no static destructor.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -47,8 +48,10 @@ struct WriteBehindOptions {
       std::chrono::milliseconds(100);  // writing begins so long after the last add
   // Writes one. Called on the writing thread, without a lock; must not throw.
   std::function<void(const PendingWrite&)> write;
-  // Called on the writing thread when it runs out of work; must not throw.
+  // Called on the writing thread when it runs out of work, and after remind(); must not throw.
   std::function<void()> idle;
+  std::chrono::nanoseconds remind_first = std::chrono::seconds(1);
+  std::chrono::nanoseconds remind_max = std::chrono::seconds(10);
 };
 
 class WriteBehind {
@@ -62,6 +65,11 @@ class WriteBehind {
   // False: no room, no thread to be had, or closed; the caller writes it himself. The same recipe already
   // waiting is true and keeps the first.
   bool add(PendingWrite write);
+  // `idle` is called soon, if the process lives so long: the first time after remind_first, then after twice
+  // as long each time, up to remind_max. Cheap when it will be anyway: one load.
+  void remind() noexcept {
+    if (!is_reminded_.load(std::memory_order_relaxed)) begin_reminder();
+  }
   // What waits or is being written under this recipe.
   std::optional<PendingWrite> find(const Recipe& recipe, const Key& key) const;
   // Forgets what waits and matches; waits for the write under way when that matches. The number forgotten.
@@ -83,6 +91,10 @@ class WriteBehind {
   void run();
   bool start() REQUIRES(mutex_);
   bool is_awaited() const REQUIRES(mutex_);
+  void begin_reminder() noexcept;
+  bool is_reminder_due() const REQUIRES(mutex_);
+  // Sleeps until work comes, a reminder is due, or closing began.
+  void wait_for_work() REQUIRES(mutex_);
   std::shared_ptr<const PendingWrite> next_write() EXCLUDES(mutex_);
   bool is_at_rest() const REQUIRES(mutex_) { return waiting_.empty() && writing_ == nullptr; }
 
@@ -95,6 +107,9 @@ class WriteBehind {
   std::chrono::nanoseconds last_added_ GUARDED_BY(mutex_){0};
   bool hurries_ GUARDED_BY(mutex_) = false;  // somebody flushes: no delay
   bool closing_ GUARDED_BY(mutex_) = false;
+  std::atomic<bool> is_reminded_{false};  // written under mutex_
+  std::chrono::nanoseconds remind_at_ GUARDED_BY(mutex_){0};
+  std::chrono::nanoseconds remind_after_ GUARDED_BY(mutex_);
   // A pointer, because a forked child must forget the thread without ending it.
   std::unique_ptr<std::thread> thread_ GUARDED_BY(mutex_);
 

@@ -103,6 +103,10 @@ Reason decode_entry_header(BytesView bytes, std::uint64_t file_size, EntryHead& 
   return Reason::none;
 }
 
+std::uint64_t recipe_size(BytesView header) noexcept {
+  return load<std::uint64_t>(header.data() + kRecipeSizeAt);
+}
+
 Reason decode_entry_head(BytesView bytes, EntryHead& head) noexcept {
   LARDER_ASSERT(bytes.size() >= head.head_size && head.head_size >= kEntrySizeMin);
   // The file may have been edited since its header was read: nothing read then is trusted now.

@@ -75,6 +75,9 @@ LARDER_HOT std::uint64_t entry_head_size(std::uint64_t recipe, std::uint64_t log
 // know.
 LARDER_HOT Reason decode_entry_header(BytesView bytes, std::uint64_t file_size, EntryHead& head) noexcept;
 
+// What a header that decode_entry_header found sound says of the recipe behind it.
+std::uint64_t recipe_size(BytesView header) noexcept;
+
 // Reads a whole head, of which decode_entry_header was content: checks it and fills the views.
 // `bytes` holds at least head.head_size bytes. none or corrupt.
 LARDER_HOT Reason decode_entry_head(BytesView bytes, EntryHead& head) noexcept;

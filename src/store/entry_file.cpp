@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "recipe/key_hash.hpp"
 #include "store/trust.hpp"
 
 namespace larder::entry_file {
@@ -186,6 +187,64 @@ Content read_head(Directory& directory, const Opened& opened) noexcept try {
   }
   content.reason = format::decode_entry_head({memory.get(), head_size}, content.head);
   content.memory = std::move(memory);
+  return content;
+} catch (const std::bad_alloc&) {
+  return failed(Reason::out_of_resources);
+}
+
+Content read_recipe(Directory& directory, const Opened& opened) noexcept try {
+  FileSystem& files = directory.files();
+  const auto size = static_cast<std::uint64_t>(opened.status.st_size);
+  if (size < format::kEntrySizeMin) return failed(Reason::truncated);
+  constexpr std::size_t kFirst = 4096;
+  const std::size_t first = std::min<std::uint64_t>(kFirst, size);
+  auto memory = allocate(first);
+  if (const int error = read_fully(files, opened.file.fd(), memory.get(), first, 0); error != 0)
+    return failed(error);
+  Content content;
+  content.reason = format::decode_entry_header({memory.get(), first}, size, content.head);
+  if (content.reason != Reason::none) return content;
+  if (content.head.head_size <= first) {
+    content.reason = format::decode_entry_head({memory.get(), content.head.head_size}, content.head);
+    content.head.log = {};
+    content.head.attachment = {};
+    content.memory = std::move(memory);
+    return content;
+  }
+  const std::uint64_t recipe = format::recipe_size({memory.get(), first});
+  if (format::kEntryHeaderSize + recipe > first) {
+    memory = allocate(format::kEntryHeaderSize + recipe);
+    if (const int error =
+            read_fully(files, opened.file.fd(), memory.get(), format::kEntryHeaderSize + recipe, 0);
+        error != 0) {
+      return failed(error);
+    }
+  }
+  content.head.recipe = as_text({memory.get() + format::kEntryHeaderSize, recipe});
+  if (key_of(content.head.recipe) != content.head.key) return failed(Reason::corrupt);
+  content.memory = std::move(memory);
+  return content;
+} catch (const std::bad_alloc&) {
+  return failed(Reason::out_of_resources);
+}
+
+Content check(Directory& directory, const Opened& opened) noexcept try {
+  FileSystem& files = directory.files();
+  const auto size = static_cast<std::uint64_t>(opened.status.st_size);
+  if (size < kMapSizeMin) return read(directory, opened, {});
+  Content content = read_head(directory, opened);
+  if (content.reason != Reason::none) return content;
+  const auto memory = allocate(kPiece);
+  format::RunningChecksum sum;
+  for (std::uint64_t offset = content.head.head_size; offset < size;) {
+    const std::size_t piece = std::min<std::uint64_t>(kPiece, size - offset);
+    if (const int error = read_fully(files, opened.file.fd(), memory.get(), piece, offset); error != 0) {
+      return failed(error);
+    }
+    sum.add({memory.get(), piece});
+    offset += piece;
+  }
+  if (sum.result() != content.head.product_checksum) return failed(Reason::corrupt);
   return content;
 } catch (const std::bad_alloc&) {
   return failed(Reason::out_of_resources);

@@ -45,6 +45,11 @@ struct Content {
 LARDER_HOT Content read(Directory& directory, const Opened& opened, const Limits& limits) noexcept;
 // The head only, verified; `product` stays empty.
 Content read_head(Directory& directory, const Opened& opened) noexcept;
+// The head without log and attachment, which stay empty. A head that fits the first read is verified whole,
+// of a longer one the recipe alone, by the key.
+Content read_recipe(Directory& directory, const Opened& opened) noexcept;
+// As read_head, and verifies the product in pieces without keeping it.
+Content check(Directory& directory, const Opened& opened) noexcept;
 
 // What a call's errno (negative) means for who wanted to read.
 LARDER_HOT Reason reason_of_read(int error) noexcept;

@@ -64,6 +64,8 @@ Result<ExportReport> export_entries(Store& store, const std::string& path, const
     const Result<bool> added = add_entry(store, key, options, *writer, report);
     if (!added) return fail(added.error().code, added.error().what);
   }
+  if (options.needs_entries && writer->entries() == 0)
+    return fail(Code::not_found, std::string(kNothingSelected));
   report.entries = writer->entries();
   report.bytes = writer->bytes();
   if (Result<void> finished = writer->finish(secret); !finished) {

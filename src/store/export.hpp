@@ -3,17 +3,22 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "larder/result.hpp"
 #include "store/store.hpp"
 
 namespace larder {
 
+inline constexpr std::string_view kNothingSelected = "export: no entry is selected";
+
 struct ExportOptions {
   // Which entries; empty: all. Called once for each sound entry.
   std::function<bool(const EntryInfo&)> selects{};
   // Signs the bundle with the secret key in this file; empty: not signed.
   std::string key_file{};
+  // True: without any entry nothing is written, and not_found with kNothingSelected comes back.
+  bool needs_entries = false;
   // Told how far it has come; false stops. May be empty.
   std::function<bool(std::uint64_t done, std::uint64_t total)> goes_on{};
 };

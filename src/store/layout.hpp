@@ -7,6 +7,7 @@
 //   ROOT/v1/counts, counts.old, counts.sum   what happened in this store (cache/counts.hpp)
 //   ROOT/v1/misses, misses.old   recipes of recent misses (cache/misses.hpp)
 //   ROOT/v1/start-<16 hex>       the order in which a program used its entries (cache/start_order.hpp)
+//   ROOT/v1/verify               how far an interrupted `larder verify` came
 //   ROOT/v1/<note>.new           a note being written
 //   ROOT/v1/damaged/<hex digit>  the last damaged files, for inspection
 //   ROOT/v1/<2 hex>/             a shard: the entries whose key begins so
@@ -36,6 +37,7 @@ inline constexpr std::string_view kCountsSum = "counts.sum";
 inline constexpr std::string_view kMisses = "misses";
 inline constexpr std::string_view kMissesOlder = "misses.old";
 inline constexpr std::string_view kStartPrefix = "start-";
+inline constexpr std::string_view kVerifyMark = "verify";
 inline constexpr std::string_view kFreshNote = ".new";
 // The byte of `lock` that stands for the notes; upkeep locks byte 0.
 inline constexpr std::uint64_t kNotesLockByte = 1;

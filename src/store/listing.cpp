@@ -21,6 +21,12 @@ Listing::Listing(Directory& directory, unsigned shard) noexcept : files_(directo
   error_ = fd < 0 && fd != -ENOENT ? fd : 0;
 }
 
+Listing::Listing(Directory& directory) noexcept : files_(directory.files()) {
+  const int fd = files_.open_at(directory.fd(), ".", O_RDONLY | O_DIRECTORY);
+  directory_ = File(files_, fd);
+  error_ = fd < 0 ? fd : 0;
+}
+
 std::optional<std::string_view> Listing::next() noexcept {
   while (directory_.is_open()) {
     if (at_ >= end_) {

@@ -14,6 +14,8 @@ class Listing {
  public:
   // A shard that is missing or not ours alone is empty.
   Listing(Directory& directory, unsigned shard) noexcept;
+  // The names beside the shards.
+  explicit Listing(Directory& directory) noexcept;
 
   // The next name but "." and "..", valid until the next call; nothing at the end or after a failure.
   std::optional<std::string_view> next() noexcept;

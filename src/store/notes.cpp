@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "store/listing.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -96,6 +97,15 @@ bool Notes::replace(std::string_view name, std::string_view bytes) const {
 
 void Notes::remove(std::string_view name) const noexcept {
   if (!read_only_) directory_.files().unlink_at(directory_.fd(), std::string(name).c_str());
+}
+
+void Notes::remove_each(std::string_view prefix) const {
+  std::vector<std::string> names;
+  Listing listing(directory_);
+  while (const auto name = listing.next()) {
+    if (name->starts_with(prefix)) names.emplace_back(*name);
+  }
+  for (const std::string& name : names) remove(name);
 }
 
 std::int64_t Notes::written_at(std::string_view name) const noexcept {

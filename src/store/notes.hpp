@@ -28,6 +28,8 @@ class Notes {
   // All of it in one step.
   bool replace(std::string_view name, std::string_view bytes) const;
   void remove(std::string_view name) const noexcept;
+  // Every note whose name begins so.
+  void remove_each(std::string_view prefix) const;
   // Nanoseconds since 1970 of the last write; 0 when there is none.
   std::int64_t written_at(std::string_view name) const noexcept;
   // Runs `change` if no other process is changing notes or evicting just now.

@@ -140,7 +140,8 @@ PutResult Store::put(const Recipe& recipe, const Key& key, BytesView product, co
   head.log = with.log.substr(0, format::kEntryLogSizeMax);
   if (with.attachment.size() <= format::kEntryAttachmentSizeMax) head.attachment = with.attachment;
   head.cost = with.cost;
-  head.made_at_unix_ns = options_.clock->unix_ns();
+  const std::int64_t now = options_.clock->unix_ns();
+  head.made_at_unix_ns = with.made_at_unix_ns != 0 ? with.made_at_unix_ns : now;
   const std::string head_bytes = format::encode_entry_head(head, product);
   const std::uint64_t file_bytes = head_bytes.size() + product.size();
   if (options_.bytes_max != 0 && file_bytes > options_.bytes_max) return refuse(Reason::too_large);
@@ -154,7 +155,7 @@ PutResult Store::put(const Recipe& recipe, const Key& key, BytesView product, co
   how.durable = options_.durable;
   // The number tells the puts of a process apart, the rest processes, and children that count on from a fork.
   const auto process = static_cast<std::uint64_t>(::getpid()) << 40;
-  how.unique = (static_cast<std::uint64_t>(head.made_at_unix_ns) * 0x9e3779b97f4a7c15 ^ process) +
+  how.unique = (static_cast<std::uint64_t>(now) * 0x9e3779b97f4a7c15 ^ process) +
                next_temporary_.fetch_add(2, std::memory_order_relaxed);
   how.lacks_no_replace = &lacks_no_replace_;
   const publish::Outcome outcome = publish::publish(*directory_, key, head_bytes, product, how);
@@ -231,11 +232,16 @@ MakeTurn Store::wait_for_turn(const Key& key, Nanoseconds expected) const noexce
 
 void Store::for_each_key(const std::function<bool(const Key&)>& visit) const {
   for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
-    Listing listing(*directory_, shard);
-    while (const auto name = listing.next()) {
-      if (const auto key = layout::key_of(shard, *name); key && !visit(*key)) return;
-    }
+    if (!for_each_key(shard, visit)) return;
   }
+}
+
+bool Store::for_each_key(unsigned shard, const std::function<bool(const Key&)>& visit) const {
+  Listing listing(*directory_, shard);
+  while (const auto name = listing.next()) {
+    if (const auto key = layout::key_of(shard, *name); key && !visit(*key)) return false;
+  }
+  return true;
 }
 
 Reason Store::inspect(const Key& key, EntryInfo& info) const noexcept try {
@@ -248,16 +254,58 @@ Reason Store::inspect(const Key& key, EntryInfo& info) const noexcept try {
   return Reason::out_of_resources;
 }
 
-Reason Store::verify(const Key& key, EntryInfo& info) const noexcept try {
+Reason Store::glance(const Key& key, EntryInfo& info) const noexcept try {
+  const entry_file::Opened opened = entry_file::open(*directory_, key);
+  info.key = key;
+  if (opened.reason != Reason::none) return opened.reason;
+  info.file_bytes = static_cast<std::uint64_t>(opened.status.st_size);
+  info.used_at_unix_ns = changed_at(opened.status);
+  const entry_file::Content content = entry_file::read_recipe(*directory_, opened);
+  if (content.reason == Reason::none) fill(info, key, content, opened.status);
+  return content.reason;
+} catch (const std::bad_alloc&) {
+  return Reason::out_of_resources;
+}
+
+Reason Store::verify(const Key& key, EntryInfo& info) const noexcept {
+  struct stat seen {};
+  return verify(key, info, seen);
+}
+
+Reason Store::verify(const Key& key, EntryInfo& info, struct stat& seen) const noexcept try {
   const entry_file::Opened opened = entry_file::open(*directory_, key);
   if (opened.reason != Reason::none) return opened.reason;
-  const entry_file::Content content = entry_file::read(*directory_, opened, {});
+  seen = opened.status;
+  info.key = key;
+  info.file_bytes = static_cast<std::uint64_t>(opened.status.st_size);
+  const entry_file::Content content = entry_file::check(*directory_, opened);
   if (content.reason != Reason::none) return content.reason;
   fill(info, key, content, opened.status);
   // The key of a moved entry is not the one that its name says.
   return content.head.key == key ? Reason::none : Reason::corrupt;
 } catch (const std::bad_alloc&) {
   return Reason::out_of_resources;
+}
+
+Reason Store::verify_and_remove(const Key& key, EntryInfo& info, bool& is_gone) noexcept {
+  struct stat seen {};
+  is_gone = false;
+  const Reason reason = verify(key, info, seen);
+  if (is_damage(reason)) {
+    damaged(key, seen, reason);
+    struct stat now {};
+    is_gone = directory_->files().status_at(directory_->fd(), layout::entry_path(key).c_str(), now) < 0 ||
+              !is_same_file(now, seen);
+  }
+  return reason;
+}
+
+void Store::forget_damaged() noexcept {
+  if (options_.read_only) return;
+  for (std::uint64_t place = 0; place < 16; ++place) {
+    const layout::Path path = layout::damaged_path({0, place});
+    directory_->files().unlink_at(directory_->fd(), path.c_str());
+  }
 }
 
 bool Store::may_remove() noexcept {

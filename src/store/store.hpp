@@ -81,9 +81,10 @@ struct GetOptions {
 
 // What is kept beside the product. Views are read during the call only.
 struct PutOptions {
-  Nanoseconds cost{0};   // what making took; steers eviction
-  std::string_view log;  // cut at 1 MiB
-  BytesView attachment;  // for `show` and `why`, say; left out above 64 MiB
+  Nanoseconds cost{0};               // what making took; steers eviction
+  std::string_view log;              // cut at 1 MiB
+  BytesView attachment;              // for `show` and `why`, say; left out above 64 MiB
+  std::int64_t made_at_unix_ns = 0;  // 0: now
 };
 
 enum class PutState : std::uint8_t { stored, already_there, not_kept };
@@ -166,10 +167,19 @@ class Store {
 
   // Calls `visit` for every entry's key, shard by shard, in no order within one; stops when it returns false.
   void for_each_key(const std::function<bool(const Key&)>& visit) const;
+  // The same for one shard, below layout::kShardCount. False: stopped.
+  bool for_each_key(unsigned shard, const std::function<bool(const Key&)>& visit) const;
   // The entry's head, checked, without reading the product. none or as get().
   Reason inspect(const Key& key, EntryInfo& info) const noexcept;
-  // As inspect, and reads and checks the product too. Changes nothing.
+  // As inspect, but in one read for most entries: log and attachment stay empty, and where they make the head
+  // long only the recipe is checked. On a failure size and last use are filled if the file could be opened.
+  Reason glance(const Key& key, EntryInfo& info) const noexcept;
+  // As inspect, and reads and checks the product too, piece by piece. Changes nothing.
   Reason verify(const Key& key, EntryInfo& info) const noexcept;
+  // As verify; what is truncated or corrupt is put aside. True in `is_gone`: it was, or somebody else did.
+  Reason verify_and_remove(const Key& key, EntryInfo& info, bool& is_gone) noexcept;
+  // Removes the last damaged entries that were put aside.
+  void forget_damaged() noexcept;
 
   // One bounded step of eviction, index folding and sweeping; puts do this by themselves. With `everything`
   // also reconciles each shard's index with its directory, which a later call continues where this one
@@ -184,6 +194,7 @@ class Store {
 
  private:
   LARDER_HOT explicit Store(StoreOptions options);
+  Reason verify(const Key& key, EntryInfo& info, struct stat& seen) const noexcept;
   // Removes the entry if it still is the file that was seen.
   bool remove(const Key& key, const struct stat& seen) noexcept;
   bool put_aside(const Key& key, const struct stat& seen) noexcept;
