@@ -26,6 +26,7 @@ struct Argument {
   std::string_view choices = {};  // the words it may be, separated by blanks; empty: any
   bool is_required = false;
   bool is_repeated = false;
+  char letter = 0;  // `n`: the flag is also `-n`
 
   bool is_flag() const noexcept { return name.starts_with("-"); }
 };
@@ -40,6 +41,7 @@ struct Command {
   bool has_json = false;            // takes --json
   bool bears_bad_settings = false;  // runs although a setting does not fit
   int (*run)(Call&) = nullptr;
+  std::string_view examples = {};  // command lines, one each
 };
 
 // In the order of the help. Names are unique.

@@ -3,6 +3,15 @@
 namespace larder::tool {
 
 extern const Command kRunCommand;
+extern const Command kStatsCommand;
+extern const Command kLsCommand;
+extern const Command kShowCommand;
+extern const Command kWhyCommand;
+extern const Command kVerifyCommand;
+extern const Command kGcCommand;
+extern const Command kClearCommand;
+extern const Command kExportCommand;
+extern const Command kImportCommand;
 extern const Command kConfigCommand;
 extern const Command kDoctorCommand;
 extern const Command kCompletionsCommand;
@@ -12,7 +21,9 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kRunCommand, &kConfigCommand, &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
+    &kRunCommand,    &kStatsCommand,  &kLsCommand,          &kShowCommand,    &kWhyCommand,
+    &kVerifyCommand, &kGcCommand,     &kClearCommand,       &kExportCommand,  &kImportCommand,
+    &kConfigCommand, &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

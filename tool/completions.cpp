@@ -30,7 +30,9 @@ std::string setting_flags() {
 std::string own_flags(const Command& command) {
   std::string words;
   for (const Argument& argument : command.arguments) {
-    if (argument.is_flag()) append_word(words, argument.name);
+    if (!argument.is_flag()) continue;
+    append_word(words, argument.name);
+    if (argument.letter != 0) append_word(words, std::string("-") + argument.letter);
   }
   if (command.has_json) append_word(words, kJsonArgument.name);
   return words;
@@ -209,8 +211,9 @@ std::string fish() {
         "complete -c larder -n '__fish_seen_subcommand_from " + std::string(command->name) + "' ";
     for (const Argument& argument : command->arguments) {
       if (!argument.is_flag()) continue;
-      text += only + "-l " + std::string(argument.name.substr(2)) + (argument.value.empty() ? "" : " -r") +
-              " -d '" + without_quotes(argument.help) + "'\n";
+      const std::string letter = argument.letter == 0 ? "" : std::string(" -s ") + argument.letter;
+      text += only + "-l " + std::string(argument.name.substr(2)) + letter +
+              (argument.value.empty() ? "" : " -r") + " -d '" + without_quotes(argument.help) + "'\n";
     }
     if (command->has_json) text += only + "-l json -d '" + without_quotes(kJsonArgument.help) + "'\n";
     const std::string words = own_words(*command);

@@ -17,10 +17,22 @@ Console Console::of_process() noexcept {
           plain ? Colour::never : Colour::when_terminal};
 }
 
-unsigned Console::width() const noexcept {
+namespace {
+
+unsigned columns_of(std::FILE* file) noexcept {
   winsize size{};
-  const int fd = ::fileno(err_);
+  const int fd = ::fileno(file);
   return fd >= 0 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+unsigned Console::width() const noexcept {
+  return columns_of(err_);
+}
+
+unsigned Console::out_width() const noexcept {
+  return out_is_terminal_ ? columns_of(out_) : 0;
 }
 
 void Console::out(std::string_view data) noexcept {

@@ -34,6 +34,8 @@ class Console {
   bool out_has_colour() const noexcept { return has_colour(out_is_terminal_); }
   // Of stderr, 80 when it has none.
   unsigned width() const noexcept;
+  // What fits a line of stdout; 0 when it is no terminal: no limit.
+  unsigned out_width() const noexcept;
 
   void out(std::string_view data) noexcept;
   void err(std::string_view text) noexcept;

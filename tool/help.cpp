@@ -9,8 +9,19 @@ using settings::Row;
 
 constexpr std::string_view kWhat = "larder keeps what was expensive to make.";
 
+template <typename OnLine>
+void each_line(std::string_view text, const OnLine& on_line) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    on_line(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+}
+
 std::string argument_text(const Argument& argument) {
-  std::string text(argument.name);
+  std::string text;
+  if (argument.letter != 0) text = std::string("-") + argument.letter + ", ";
+  text += argument.name;
   if (!argument.value.empty()) text += ' ' + std::string(argument.value);
   return text;
 }
@@ -87,7 +98,10 @@ std::string man_settings() {
 std::string usage(const Command& command) {
   std::string text = "larder " + std::string(command.name);
   for (const Argument& argument : command.arguments) {
-    if (argument.is_flag()) text += " [" + argument_text(argument) + ']';
+    if (!argument.is_flag()) continue;
+    const std::string flag =
+        argument.letter != 0 ? std::string("-") + argument.letter : std::string(argument.name);
+    text += " [" + flag + (argument.value.empty() ? "" : ' ' + std::string(argument.value)) + ']';
   }
   if (command.has_json) text += " [--json]";
   for (const Argument& argument : command.arguments) {
@@ -119,6 +133,10 @@ std::string command_help(const Command& command) {
   std::vector<Argument> arguments(command.arguments.begin(), command.arguments.end());
   if (command.has_json) arguments.push_back(kJsonArgument);
   if (!arguments.empty()) text += "\nArguments\n" + arguments_text(arguments);
+  if (!command.examples.empty()) {
+    text += "\nExamples\n";
+    each_line(command.examples, [&](std::string_view line) { text += "  " + std::string(line) + '\n'; });
+  }
   return text;
 }
 
@@ -172,8 +190,11 @@ std::string man_page() {
       ".TP\n.I .larder.toml\nthe project's, in the working directory or above it\n"
       ".TP\n.I ~/.cache/larder\nthe disk tier\n";
   page += ".SH EXIT STATUS\n0 yes or done, 1 an honest no, 2 wrong usage or failure, 130 interrupted.\n";
-  page += ".SH EXAMPLES\n.nf\nlarder config\nlarder doctor\nlarder " +
-          roff("--size-max 20G config show size-max") + "\n.fi\n";
+  page += ".SH EXAMPLES\n.nf\nlarder " + roff("--size-max 20G config show size-max") + '\n';
+  for (const Command* command : commands()) {
+    each_line(command->examples, [&](std::string_view line) { page += roff(line) + '\n'; });
+  }
+  page += ".fi\n";
   return page;
 }
 

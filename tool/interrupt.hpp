@@ -15,6 +15,8 @@ class Interrupt {
 
   // True once somebody asked: stop at the next safe point and return kInterrupted.
   static bool is_requested() noexcept;
+  // For tests: the next Interrupt finds itself asked when is_requested() has been called so often.
+  static void request_after(unsigned checks) noexcept;
 
  private:
   struct sigaction old_interrupt_ {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace larder::tool {
 
@@ -33,6 +34,8 @@ class Json {
     return key(name).value(of);
   }
 
+  // What was written since the last call, so that long output need not be held in memory.
+  std::string take() { return std::exchange(text_, {}); }
   // What was written, with a newline at its end.
   std::string text() && { return std::move(text_) + '\n'; }
 

@@ -67,7 +67,7 @@ Grammar::Grammar() {
 
 void Grammar::add(CLI::App& app, const Argument& argument, Slot& slot) {
   std::string name(argument.name);
-  if (name == "--help") name = "-h," + name;
+  if (argument.letter != 0) name = std::string("-") + argument.letter + ',' + name;
   if (argument.is_flag() && argument.value.empty()) {
     slot.option = app.add_flag(name + "{}", slot.texts, "")->disable_flag_override();
   } else {

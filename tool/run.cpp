@@ -9,7 +9,7 @@ namespace larder::tool {
 namespace {
 
 constexpr Argument kShared[] = {
-    {"--help", "", "say what a command does and takes"},
+    {"--help", "", "say what a command does and takes", {}, false, false, 'h'},
     {"--version", "", "print the version"},
     {"--config", "FILE", "read this config file instead of the user's"},
     {"--color", "WHEN", "use colour", "auto always never"},

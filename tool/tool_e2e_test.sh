@@ -1,7 +1,8 @@
 #!/bin/bash
-# The real binary: exit codes, streams, completions, man page. Usage: tool_e2e_test.sh LARDER
+# The real binary: exit codes, streams, every command, completions, man page. Usage: tool_e2e_test.sh LARDER
 set -u
 larder=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export HOME=$work XDG_CACHE_HOME="" XDG_CONFIG_HOME="" XDG_RUNTIME_DIR=$work/run
@@ -61,6 +62,91 @@ for shell in zsh fish; do
     $shell -n larder.$shell || fail "$shell does not take its completions"
   fi
 done
+
+# A place where nothing was ever kept.
+unset LARDER_DISABLE
+export LARDER_DIR=$work/cache LARDER_RUNTIME_DIR=$work/run LARDER_FREE_MIN=0
+expect 0 ls
+[ ! -s out ] || fail "ls of nothing prints rows"
+grep -q "nothing is kept in $LARDER_DIR" err || fail "ls of nothing does not say so"
+expect 0 stats --json
+grep -q '"exists":false' out || fail "stats of nothing"
+expect 1 why
+expect 1 show 12
+expect 2 clear
+grep -q -- '--all' err || fail "a bare clear does not say what to do"
+expect 2 verify --reomve
+grep -q 'did you mean .--remove.' err || fail "no suggestion for a flag"
+[ ! -e "$LARDER_DIR" ] || fail "looking made a directory"
+
+# Three entries, made elsewhere.
+bundle=$work/three.bundle
+(umask 077 && cat "$here/testdata/three.bundle" >"$bundle")  # others may be able to write the checkout
+expect 0 import --check "$bundle"
+expect 0 import "$bundle"
+grep -q 'imported 3 entries' out || fail "import: $(cat out)"
+expect 0 import "$bundle"
+grep -q '3 were there' out || fail "a second import: $(cat out)"
+expect 0 ls
+[ "$(wc -l <out)" -eq 4 ] || fail "ls: $(cat out)"
+key=$(awk 'NR == 2 {print $1}' out)
+expect 0 show "$key"
+grep -q '^  options = ' out || fail "show: $(cat out)"
+expect 2 show not-a-key
+expect 0 verify
+expect 0 export again.bundle
+cmp -s again.bundle "$bundle" || fail "what was imported is exported otherwise"
+(unset LARDER_DIR && XDG_CACHE_HOME=$work/xdg "$larder" import "$bundle" >out 2>err) || fail "import: $(cat err)"
+[ -d "$work/xdg/larder/v1" ] || fail "without LARDER_DIR the store is not in the XDG place"
+
+# Readers that go away, and outputs that are closed or full.
+for words in ls 'ls --json' 'help --man' 'completions bash' stats; do
+  # shellcheck disable=SC2086
+  { "$larder" $words 2>err || true; } | head -c 1 >/dev/null
+  [ ! -s err ] || fail "larder $words | head: $(cat err)"
+  code=0
+  # shellcheck disable=SC2086
+  "$larder" $words >&- 2>err || code=$?
+  [ "$code" -eq 2 ] || fail "larder $words >&-: exit $code"
+  grep -q 'could not be written' err || fail "larder $words >&-: $(cat err)"
+done
+
+# Colour only where it is wanted, and lines that fit the terminal.
+escape=$(printf '\033')
+expect 0 --color always show "$key"
+grep -q "$escape" out || fail "no colour although it was asked for"
+expect 0 show "$key"
+grep -q "$escape" out && fail "colour without a terminal"
+if command -v script >/dev/null; then
+  TERM=xterm script -qec "stty cols 40; '$larder' ls" /dev/null >out 2>err </dev/null
+  grep -q "$key" out || fail "ls on a terminal: $(cat out)"
+  [ "$(tr -d '\r' <out | awk 'length > 40' | wc -l)" -eq 0 ] || fail "lines above 40 columns: $(cat out)"
+  TERM=xterm NO_COLOR=1 script -qec "'$larder' show $key" /dev/null >out 2>err </dev/null
+  grep -q "$escape" out && fail "colour in spite of NO_COLOR"
+  TERM=xterm NO_COLOR='' script -qec "'$larder' show $key" /dev/null >out 2>err </dev/null
+  grep -q "$escape" out || fail "no colour on a terminal"
+fi
+
+# Damage is named, and removed when that is asked for.
+file=$LARDER_DIR/v1/${key:0:2}/$(cd "$LARDER_DIR/v1/${key:0:2}" && echo "${key:2}"*)
+printf x >>"$file"
+expect 1 verify
+grep -q "^$key.*corrupt" out || fail "verify: $(cat out)"
+expect 1 verify --remove
+expect 0 verify
+[ ! -e "$file" ] || fail "the damaged entry is there"
+expect 0 gc
+expect 0 clear --kind no-such-kind
+grep -q 'removed 0 entries' out || fail "clear: $(cat out)"
+expect 0 clear --all
+grep -q '0 entries, 0 B stay' out || fail "clear: $(cat out)"
+expect 1 export none.bundle
+[ ! -e none.bundle ] || fail "an empty bundle was written"
+unset LARDER_DIR
+
+COMP_WORDS=(larder clear --old) COMP_CWORD=2
+_larder
+[ "${COMPREPLY[*]}" = --older-than ] || fail "bash completes clear --old to ${COMPREPLY[*]}"
 
 "$larder" help --man >larder.1 || fail "man page"
 if command -v man >/dev/null; then

@@ -34,7 +34,7 @@ class ToolTest : public testing::Test {
     std::size_t err_size = 0;
     std::FILE* const out_file = ::open_memstream(&out_text, &out_size);
     std::FILE* const err_file = ::open_memstream(&err_text, &err_size);
-    Console console(out_file, err_file, false, false, Colour::when_terminal);
+    Console console(out_file, err_file, is_terminal, is_terminal, Colour::never);
     const int code = run(words, here, console);
     std::fclose(out_file);
     std::fclose(err_file);
@@ -47,6 +47,7 @@ class ToolTest : public testing::Test {
 
   settings::Surroundings here;
   std::map<std::string, std::string> files;
+  bool is_terminal = false;  // of 80 columns
   std::string out, err;
 };
 

@@ -1,0 +1,36 @@
+// The store that a command works on, opened as the command needs it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "larder/counters.hpp"
+#include "store/store.hpp"
+#include "tool/command.hpp"
+
+namespace larder::tool {
+
+enum class Access : unsigned char {
+  look,    // change nothing
+  change,  // remove and put, but do not make a store where none is
+  make,    // make the store if there is none
+};
+
+struct Place {
+  std::string root;
+  // What the commands' own work counts: evictions of gc, say.
+  std::unique_ptr<Counters> counters;
+  std::unique_ptr<Store> store;  // null: nothing was ever kept there
+
+  // Adds the counts to those on disk.
+  void note_counts() const;
+};
+
+// Nothing, and the complaint told, when what is there cannot be used.
+std::optional<Place> open_place(const Call& call, Access access);
+
+// For a command that has nothing to work on: says on stderr that nothing was ever kept there.
+void tell_no_store(const Call& call, const Place& place);
+
+}  // namespace larder::tool

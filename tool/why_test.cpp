@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cache/misses.hpp"
+#include "tool/store_tool_test_kit.hpp"
+
+namespace larder::tool {
+namespace {
+
+using Why = StoreToolTest;
+using Parsed = nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST_F(Why, ShowsTheIngredientThatDiffersFromTheNearestKeptEntry) {
+  Recipe far("test-kind");
+  far.add("name", "other").add("options", "-g").add("more", "x");
+  request(far);
+  request(recipe("kernel", "-O2"));
+  request(recipe("kernel", "-O3"));
+  ASSERT_EQ(larder({"why"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr(first(recipe("kernel", "-O3").key()) + " test-kind"));
+  EXPECT_THAT(out, HasSubstr("by tester, absent: nothing was known of it"));
+  EXPECT_THAT(out, HasSubstr("it is kept now"));
+  EXPECT_THAT(out, HasSubstr("nearest kept entry: " + first(recipe("kernel", "-O2").key())));
+  EXPECT_THAT(out, HasSubstr("differs from it in 1 ingredient:"));
+  EXPECT_THAT(out, HasSubstr("options"));
+  EXPECT_THAT(out, HasSubstr("-O2"));
+  EXPECT_THAT(out, HasSubstr("-O3"));
+  EXPECT_THAT(out, Not(HasSubstr("kernel\"")));
+
+  ASSERT_EQ(larder({"why", "last", "--json"}), kDone) << err;
+  const Parsed json = Parsed::parse(out);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["miss"]["key"], recipe("kernel", "-O3").key().hex());
+  EXPECT_EQ(json["miss"]["reason"], "absent");
+  EXPECT_EQ(json["miss"]["program"], "tester");
+  EXPECT_EQ(json["is_kept_now"], true);
+  EXPECT_EQ(json["nearest"]["key"], recipe("kernel", "-O2").key().hex());
+  EXPECT_EQ(json["nearest"]["is_later"], false);
+  ASSERT_EQ(json["nearest"]["changes"].size(), 1u);
+  const Parsed& change = json["nearest"]["changes"][0];
+  EXPECT_EQ(change["change"], "changed");
+  EXPECT_EQ(change["name"], "options");
+  EXPECT_EQ(change["before"]["text"], "-O2");
+  EXPECT_EQ(change["after"]["text"], "-O3");
+}
+
+TEST_F(Why, PrefersWhatWasThereWhenItWasMissed) {
+  request(recipe("kernel", "-O1 -g"));
+  request(recipe("kernel", "-O2"));
+  request(recipe("kernel", "-O3"));
+  ASSERT_EQ(larder({"why", recipe("kernel", "-O2").key().hex().substr(0, 8), "--json"}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["nearest"]["key"], recipe("kernel", "-O1 -g").key().hex());
+  ASSERT_EQ(larder({"why", recipe("kernel", "-O1 -g").key().hex(), "--json"}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["nearest"]["is_later"], true);
+}
+
+TEST_F(Why, SaysThatItHadBeenKeptAndWhyItLeft) {
+  request(recipe("a"));
+  ASSERT_TRUE(open()->erase(recipe("a").key(), Reason::evicted));
+  request(recipe("a"));
+  ASSERT_EQ(larder({"why"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("evicted: it had been kept, and had left to make room"));
+  EXPECT_THAT(out, HasSubstr("no other entry of kind test-kind is kept"));
+}
+
+TEST_F(Why, ListsTheMissesThatAreRemembered) {
+  request(recipe("a"));
+  request(recipe("b"));
+  ASSERT_EQ(larder({"why", "--list"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr(first(recipe("a").key())));
+  EXPECT_THAT(out, HasSubstr("name=\"b\""));
+  ASSERT_EQ(larder({"why", "--list", "--json"}), kDone);
+  const Parsed json = Parsed::parse(out);
+  ASSERT_EQ(json["misses"].size(), 2u);
+  EXPECT_EQ(json["misses"][0]["key"], recipe("b").key().hex()) << "the newest first";
+}
+
+TEST_F(Why, SaysNoWhenNoSuchMissIsRemembered) {
+  EXPECT_EQ(larder({"why"}), kNo);
+  EXPECT_THAT(err, HasSubstr("no miss is remembered"));
+  EXPECT_FALSE(std::filesystem::exists(root));
+  request(recipe("a"));
+  EXPECT_EQ(larder({"why", "ffffffffffff"}), kNo);
+  EXPECT_THAT(err, HasSubstr("why --list"));
+  EXPECT_EQ(larder({"why", "lats"}), kError);
+  EXPECT_EQ(out, "");
+}
+
+TEST_F(Why, HidesNoControlCharacters) {
+  request(recipe("x", "-O2"));
+  request(recipe("x", "-O2\033[2J"));
+  ASSERT_EQ(larder({"why"}), kDone);
+  EXPECT_EQ(out.find('\033'), std::string::npos) << out;
+}
+
+TEST_F(Why, RemembersNoMoreMissesThanTheSettingSays) {
+  for (int i = 0; i < 5; ++i) request(recipe(std::to_string(i)));
+  here.environment["LARDER_MISSES_KEPT"] = "2";
+  ASSERT_EQ(larder({"why", "--list", "--json"}), kDone);
+  EXPECT_EQ(Parsed::parse(out)["misses"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace larder::tool
