@@ -3,7 +3,7 @@
 //   larder_store_bench peers
 //   larder_store_bench fill PEER DIRECTORY SIZE COUNT
 //   larder_store_bench fresh PEER DIRECTORY SIZE COUNT FIRST GETS
-//   larder_store_bench hot PEER DIRECTORY SIZE COUNT
+//   larder_store_bench hot PEER DIRECTORY SIZE COUNT ROUNDS
 //   larder_store_bench storm|hammer PEER DIRECTORY PROCESSES
 //   larder_store_bench evict larder DIRECTORY COUNT
 #include <cstdio>
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     const auto peer = kind.make();
     if (what == "fill") return fill(*peer, directory, size, number(5));
     if (what == "fresh") return fresh(*peer, directory, size, number(5), number(6), number(7));
-    if (what == "hot") return hot(*peer, directory, size, number(5));
+    if (what == "hot") return hot(*peer, directory, size, number(5), number(6));
   }
   return 2;
 }

@@ -121,9 +121,8 @@ int fresh(Peer& peer, const std::string& directory, std::size_t size, int count,
   return good ? 0 : 2;
 }
 
-int hot(Peer& peer, const std::string& directory, std::size_t size, int count) {
+int hot(Peer& peer, const std::string& directory, std::size_t size, int count, int rounds) {
   if (!peer.open(directory)) return 2;
-  const int rounds = size > 1'000'000 ? 30 : 400;
   std::vector<double> gets, misses, puts, again;
   for (int i = 0; i < rounds; ++i) {
     const larder::Recipe present = recipe_of(place_of(size), i % count);

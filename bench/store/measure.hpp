@@ -14,7 +14,7 @@ int fill(Peer& peer, const std::string& directory, std::size_t size, int count);
 // In a process that has done nothing else: open and `gets` gets, from `first` on, of `count` that are there.
 int fresh(Peer& peer, const std::string& directory, std::size_t size, int count, int first, int gets);
 // Medians of many in one process: hot gets, misses, puts of new ones and of what is there.
-int hot(Peer& peer, const std::string& directory, std::size_t size, int count);
+int hot(Peer& peer, const std::string& directory, std::size_t size, int count, int rounds);
 // `processes` start at once on an empty place and want the same product, which takes 20 ms to make.
 int storm(const PeerKind& kind, const std::string& directory, int processes);
 // `processes` get and put 500 keys of 20 kB, 30 % puts, for a second.
