@@ -48,6 +48,11 @@ Counts* all_counts;
 uint64_t first_cycles;
 timespec first_time;
 
+uint64_t rounded(double value) {
+  const auto whole = static_cast<uint64_t>(value);
+  return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
 // The natural logarithm of 1/x for 0 < x <= 1: halvings, then a series.
 double log_inverse(double x) {
   double result = 0;
@@ -75,7 +80,7 @@ uint64_t distinct(const Counts& counts) {
   constexpr auto kCount = static_cast<double>(kRegisters);
   const double estimate = 0.7213 / (1 + 1.079 / kCount) * kCount * kCount / sum;
   if (estimate <= 2.5 * kCount && empty != 0)
-    return static_cast<uint64_t>(kCount * log_inverse(static_cast<double>(empty) / kCount) + 0.5);
+    return rounded(kCount * log_inverse(static_cast<double>(empty) / kCount));
   return static_cast<uint64_t>(estimate);
 }
 

@@ -236,12 +236,12 @@ int look(Table& table, Place& place, uint64_t hash, const uint64_t* key, uint64_
   const uint64_t keys = table.site->key_words;
   const auto stack = reinterpret_cast<uint64_t>(value);  // in the caller's frame
   const bool is_outer = table.started == 0 || stack >= table.timed_stack;
-  if (is_linear(*table.site) && table.is_full_part && is_outer && table.full_outer_calls == kOuterCalls)
-    settle_linear(table, place);
-  else if (!is_linear(*table.site) && table.calls >= table.window)
+  if (is_linear(*table.site)) {
+    if (table.is_full_part ? is_outer && table.full_outer_calls == kOuterCalls : table.calls >= kOuterCalls)
+      settle_linear(table, place);
+  } else if (table.calls >= table.window) {
     settle(table, place);
-  else if (is_linear(*table.site) && !table.is_full_part && table.calls >= kOuterCalls)
-    settle_linear(table, place);
+  }
   if (table.phase == Phase::off) return LARDER_REUSE_LEAVE;
 
   ++table.calls;

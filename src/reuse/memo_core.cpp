@@ -3,6 +3,8 @@
 // thread meets a memo for the first time, when either ends, and for statistics.
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -38,7 +40,8 @@ void unlock_registry() noexcept NO_THREAD_SAFETY_ANALYSIS {
 
 Registry& registry() noexcept {
   static Registry* const only = [] {
-    auto* made = new Registry;
+    alignas(Registry) static std::byte place[sizeof(Registry)];  // never destroyed, so never too late
+    auto* made = ::new (static_cast<void*>(place)) Registry;
     at_fork(4, {lock_registry, unlock_registry, unlock_registry});
     return made;
   }();

@@ -34,9 +34,9 @@ std::string device_text(const Functions& functions, cl_device_id device, cl_devi
 
 template <typename Number>
 bool device_number(const Functions& functions, cl_device_id device, cl_device_info what, Number& number) {
+  constexpr std::size_t kSize = sizeof(Number);  // NOLINT(bugprone-sizeof-expression): handles are pointers
   std::size_t size = 0;
-  return functions.get_device_info(device, what, sizeof number, &number, &size) == CL_SUCCESS &&
-         size == sizeof number;
+  return functions.get_device_info(device, what, kSize, &number, &size) == CL_SUCCESS && size == kSize;
 }
 
 std::string device_uuid(const Functions& functions, cl_device_id device, cl_device_info what) {
