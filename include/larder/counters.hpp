@@ -98,7 +98,7 @@ class LARDER_API Counters {
 
   void count(Outcome outcome) noexcept { add(CounterTotals::place(outcome), 1); }
   // An outcome that saved so much, or so many of them that saved so much together.
-  void count(Outcome outcome, Nanoseconds saved, std::uint64_t times = 1) noexcept {
+  [[gnu::always_inline]] void count(Outcome outcome, Nanoseconds saved, std::uint64_t times = 1) noexcept {
     const std::size_t place = CounterTotals::place(outcome);
     const auto nanoseconds = static_cast<std::uint64_t>(saved.count());
     const detail::ThreadCounters& thread = detail::t_counters;

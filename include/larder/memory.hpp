@@ -78,8 +78,9 @@ class MemoryTier;
 template <typename T>
 class Guard {
  public:
-  explicit Guard(MemoryTier<T>& tier) noexcept : record_(detail::pin()), core_(*tier.core_) {}
-  ~Guard() {
+  [[gnu::always_inline]] explicit Guard(MemoryTier<T>& tier) noexcept
+      : record_(detail::pin()), core_(*tier.core_) {}
+  [[gnu::always_inline]] ~Guard() {
     if (hits_ != 0) core_.counters().count(Outcome::memory_hit, detail::cost_from(saved_), hits_);
     detail::unpin(record_);
   }

@@ -7,8 +7,11 @@ namespace larder::policy {
 namespace {
 
 constexpr std::size_t kSamples = 32;
-// Where what comes in is cheap to make again: then it does what `sampled` does, and its shadows rest.
-constexpr std::size_t kSamplesWhenCheap = 16;
+// Where what comes in is cheap to make again, the shadows rest and it goes by frequency. Those that should
+// leave most of all who were looked at stay drawn, and the next few in the order of their ids are looked at
+// for each that comes in: that touches less memory than a new sample, and forgets less.
+constexpr std::size_t kPoolWhenCheap = 8;
+constexpr std::size_t kJoiningWhenCheap = 12;
 constexpr int kCuriousSteps = 64;
 constexpr float kUnscored = -2;  // no score is negative
 
@@ -27,9 +30,10 @@ void Adaptive::do_insert(Id id, const Entry& entry, Past past) {
   known.facts.used(past.when, past.uses);
   if (past.remembered == 0) known.facts.pause = 0;
   known.place = candidates_.insert(id);
-  drawn_.clear();
   known.watch = Shadows::kNoWatch;
+  if (!entry.is_cheap || !is_cheap_) drawn_.clear();
   is_cheap_ = entry.is_cheap;
+  is_pool_due_ = is_cheap_;
   if (entry.is_cheap) return;
   try {
     known.watch = shadows_.inserted(id, entry, known.facts, now());
@@ -70,7 +74,16 @@ void Adaptive::do_unpin(Id id) {
 }
 
 void Adaptive::take_out(Id id) {
-  if (std::find(drawn_.begin(), drawn_.end(), id) != drawn_.end()) drawn_.clear();
+  if (const auto at = std::find(drawn_.begin(), drawn_.end(), id); at != drawn_.end()) {
+    if (is_cheap_) {
+      scores_[static_cast<std::size_t>(at - drawn_.begin())] = scores_.back();
+      scores_.pop_back();
+      *at = drawn_.back();
+      drawn_.pop_back();
+    } else {
+      drawn_.clear();
+    }
+  }
   const std::uint32_t place = known_[id].place;
   if (const Id moved = candidates_.remove(place); moved != kNoId) known_[moved].place = place;
 }
@@ -87,18 +100,55 @@ void Adaptive::forget_score(Id id) {
   }
 }
 
-Id Adaptive::do_victim() {
-  bool is_new = scored_at_ != now() || scored_with_ != shadows_.odds().learned();
-  if (drawn_.empty()) {
-    candidates_.draw(is_cheap_ ? kSamplesWhenCheap : kSamples, random_, drawn_);
-    drawn_by_ = is_cheap_ ? Score::frequency : shadows_.best();
-    for (const Id id : drawn_) __builtin_prefetch(&known_[id]);
-    is_new = true;
-  }
-  if (is_new) {
+// Looks at a few more, who take the places of those that should leave least.
+void Adaptive::renew_pool() {
+  is_pool_due_ = false;
+  drawn_by_ = Score::frequency;
+  if (candidates_.size() <= kPoolWhenCheap || drawn_.empty()) {
+    candidates_.draw(kPoolWhenCheap, random_, drawn_);
+    std::sort(drawn_.begin(), drawn_.end());
+    drawn_.erase(std::unique(drawn_.begin(), drawn_.end()), drawn_.end());
     scores_.assign(drawn_.size(), kUnscored);
-    scored_at_ = now();
-    scored_with_ = shadows_.odds().learned();
+    return;
+  }
+  const auto find_least = [this] {
+    return static_cast<std::size_t>(std::min_element(scores_.begin(), scores_.end()) - scores_.begin());
+  };
+  std::size_t least = find_least();
+  for (std::size_t i = 0; i < kJoiningWhenCheap; ++i) {
+    hand_ = hand_ + 1 < known_.size() ? hand_ + 1 : 0;
+    if (!contains(hand_) || is_pinned(hand_)) continue;
+    const float one = score(drawn_by_, known_[hand_].facts, now(), shadows_.odds());
+    const bool has_room = drawn_.size() < kPoolWhenCheap;
+    if (!has_room && one <= scores_[least]) continue;
+    if (std::find(drawn_.begin(), drawn_.end(), hand_) != drawn_.end()) continue;
+    if (has_room) {
+      drawn_.push_back(hand_);
+      scores_.push_back(one);
+    } else {
+      drawn_[least] = hand_;
+      scores_[least] = one;
+    }
+    least = find_least();
+  }
+}
+
+Id Adaptive::do_victim() {
+  if (is_cheap_) {
+    if (is_pool_due_ || drawn_.empty()) renew_pool();
+  } else {
+    bool is_new = scored_at_ != now() || scored_with_ != shadows_.odds().learned();
+    if (drawn_.empty()) {
+      candidates_.draw(kSamples, random_, drawn_);
+      drawn_by_ = shadows_.best();
+      for (const Id id : drawn_) __builtin_prefetch(&known_[id]);
+      is_new = true;
+    }
+    if (is_new) {
+      scores_.assign(drawn_.size(), kUnscored);
+      scored_at_ = now();
+      scored_with_ = shadows_.odds().learned();
+    }
   }
   Id worst = kNoId;
   float highest = -1;

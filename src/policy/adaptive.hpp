@@ -42,9 +42,11 @@ class Adaptive final : public Policy {
   void take_out(Id id);
   void end_watches();
   void forget_score(Id id);
+  void renew_pool();
 
   Random random_;
-  bool is_cheap_ = false;  // what came in last
+  bool is_cheap_ = false;     // what came in last
+  bool is_pool_due_ = false;  // something cheap came in since some joined the drawn
   std::vector<Known> known_;
   Sample candidates_;
   // The sample that the next victim comes from, and the score it is judged by; as in Sampled.
@@ -56,6 +58,7 @@ class Adaptive final : public Policy {
   Tick scored_at_ = 0;
   std::uint64_t scored_with_ = 0;  // what the odds had learned by then
   Shadows shadows_;
+  Id hand_ = 0;         // the last that was asked to join
   Id asked_about_ = 0;  // by curious()
 };
 

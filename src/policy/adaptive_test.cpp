@@ -15,6 +15,7 @@ struct Request {
   std::uint64_t key;
   std::uint64_t weight = 1;
   std::uint64_t cost = 1;
+  bool is_cheap = false;
 };
 
 // The cost that had to be paid.
@@ -45,7 +46,11 @@ double missed_cost(Kind kind, std::uint64_t bytes, std::size_t count, Requests r
     free.pop_back();
     key_of[id] = request.key;
     ids[request.key] = id;
-    budget.insert(id, {.key = mix(request.key), .weight = request.weight, .cost = request.cost, .group = 0});
+    budget.insert(id, {.key = mix(request.key),
+                       .weight = request.weight,
+                       .cost = request.cost,
+                       .group = 0,
+                       .is_cheap = request.is_cheap});
   }
   return missed;
 }
@@ -99,6 +104,22 @@ TEST(Adaptive, ServesACacheOfAHandfulOfEntries) {
   const double lru = missed_cost(Kind::lru, 8, 20000, skewed);
   random = Random(5);
   EXPECT_LT(missed_cost(Kind::adaptive, 8, 20000, skewed), lru);
+}
+
+// As a table of small objects is used: popular keys, and now and then one that nobody asks for again.
+TEST(Adaptive, KeepsThePopularAmongWhatIsCheap) {
+  Random random(5);
+  std::vector<Request> requests;
+  for (std::uint64_t i = 0; i < 400000; ++i) {
+    const double rank = std::pow(1000.0, static_cast<double>(random.next(std::size_t{100000})) / 99999);
+    const bool is_cold = i % 200 == 0;
+    requests.push_back({.key = is_cold ? 100000 + i : static_cast<std::uint64_t>(rank), .is_cheap = true});
+  }
+  const auto at = [&](std::size_t i) { return requests[i]; };
+  const double unavoidable = 1000 + 2000;
+  const double adaptive = missed_cost(Kind::adaptive, 1125, requests.size(), at) - unavoidable;
+  EXPECT_LT(adaptive, missed_cost(Kind::lru, 1125, requests.size(), at) - unavoidable);
+  EXPECT_LT(adaptive, missed_cost(Kind::sampled, 1125, requests.size(), at) - unavoidable);
 }
 
 TEST(Adaptive, HoldsNoMoreRecordsHoweverManyKeysItSees) {

@@ -55,7 +55,7 @@ LARDER_API void unpin_slowly(EpochRecord& record) noexcept;
 // nest. What is read here only decides branches: a processor that guesses them right waits for none of it.
 // The compiler is not told to keep later loads behind it: that is for behind_pin() or hold_loads_back() to
 // say.
-inline EpochRecord& pin() noexcept {
+[[gnu::always_inline]] inline EpochRecord& pin() noexcept {
   EpochRecord& record = *t_epoch_record;
   const std::uint64_t pinned = record.pinned.load(std::memory_order_relaxed);
   if (pinned != 0) [[unlikely]] {
@@ -72,7 +72,7 @@ inline EpochRecord& pin() noexcept {
   return record;
 }
 
-inline void unpin(EpochRecord& record) noexcept {
+[[gnu::always_inline]] inline void unpin(EpochRecord& record) noexcept {
   if (record.nested != 0) [[unlikely]] {
     if ((record.nested & EpochRecord::kSlow) != 0) return unpin_slowly(record);
     --record.nested;
