@@ -3,6 +3,7 @@
 #include "tool/columns.hpp"
 #include "tool/entries.hpp"
 #include "tool/ingredients.hpp"
+#include "tool/kept_texts.hpp"
 #include "tool/place.hpp"
 #include "tool/shown.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t kLinesShown = 8;  // of one text, unless --full
 constexpr std::size_t kHexShown = 24;   // bytes of what is no text
 constexpr std::size_t kLineMax = 4096;
+constexpr std::size_t kKeptShown = 64 * 1024;  // of one large text as JSON, unless --full
 
 // Lines of `text`, each behind `indent`, control characters escaped; without `full` no more than a few.
 std::string block(std::string_view text, std::string_view indent, bool full, unsigned width) {
@@ -36,11 +38,27 @@ std::string block(std::string_view text, std::string_view indent, bool full, uns
   return all;
 }
 
-std::string ingredient_text(const Ingredient& ingredient, bool full, unsigned width) {
+// What is kept of the text of a large ingredient.
+std::string kept_text(const format::Text& kept, bool full, unsigned width) {
+  std::string text;
+  if (!is_readable(as_bytes(beginning(kept.text, kKeptShown)))) {
+    const BytesView bytes = as_bytes(kept.text);
+    text = "    no text: " + hex_of(bytes, full ? bytes.size() : kHexShown) + '\n';
+  } else {
+    text = block(kept.text, "    ", full, width);
+  }
+  if (!kept.is_whole())
+    text += "    (only its first " + to_size(kept.text.size()) + " are kept, see attachment-max)\n";
+  return text;
+}
+
+std::string ingredient_text(const Ingredient& ingredient, const format::Text* kept, bool full,
+                            unsigned width) {
   const std::string name = "  " + to_readable(ingredient.name, 0, 80);
   if (ingredient.is_digest) {
     return name + ": " + to_size(ingredient.size) + ", BLAKE2b " +
-           hex_of(ingredient.bytes, ingredient.bytes.size()) + '\n';
+           hex_of(ingredient.bytes, ingredient.bytes.size()) + '\n' +
+           (kept == nullptr ? "" : kept_text(*kept, full, width));
   }
   if (!is_readable(ingredient.bytes)) {
     return name + ": " + to_size(ingredient.size) +
@@ -54,7 +72,8 @@ std::string ingredient_text(const Ingredient& ingredient, bool full, unsigned wi
   return (full || width == 0 ? line : cut(line, width)) + '\n';
 }
 
-void show_json(const Call& call, const EntryInfo& info, const Recipe& recipe) {
+void show_json(const Call& call, const EntryInfo& info, const Recipe& recipe, const KeptTexts& texts) {
+  const std::size_t most = call.has("--full") ? KeptTexts::kSizeMax : kKeptShown;
   Json json = begin_json();
   json.member("key", info.key.hex())
       .member("kind", recipe.kind())
@@ -65,12 +84,13 @@ void show_json(const Call& call, const EntryInfo& info, const Recipe& recipe) {
       .member("used_at_unix_ns", info.used_at_unix_ns)
       .key("ingredients")
       .begin_array();
-  for (const Ingredient& ingredient : recipe.ingredients()) write_ingredient(json, ingredient);
+  for (const Ingredient& ingredient : recipe.ingredients())
+    write_ingredient(json, ingredient, texts.of(ingredient), most);
   json.end_array().member("log", info.log).end_object();
   call.console().out(std::move(json).text());
 }
 
-void show_text(const Call& call, const EntryInfo& info, const Recipe& recipe) {
+void show_text(const Call& call, const EntryInfo& info, const Recipe& recipe, const KeptTexts& texts) {
   Console& console = call.console();
   const bool full = call.has("--full");
   const unsigned width = console.out_width();
@@ -89,7 +109,8 @@ void show_text(const Call& call, const EntryInfo& info, const Recipe& recipe) {
               console.strong(std::to_string(ingredients.size()) +
                              (ingredients.size() == 1 ? " ingredient" : " ingredients")) +
               '\n');
-  for (const Ingredient& ingredient : ingredients) console.out(ingredient_text(ingredient, full, width));
+  for (const Ingredient& ingredient : ingredients)
+    console.out(ingredient_text(ingredient, texts.of(ingredient), full, width));
   if (!info.log.empty()) {
     console.out('\n' + console.strong("the maker's log") + '\n');
     console.out(block(info.log, "  ", full, width));
@@ -116,7 +137,9 @@ int run_show(Call& call) {
     return call.refuse("entry " + short_key(*key) + " cannot be read: " + std::string(name(reason)),
                        std::string(meaning(reason)), "`larder verify --remove` removes what is damaged");
   }
-  call.wants_json() ? show_json(call, info, *recipe) : show_text(call, info, *recipe);
+  KeptTexts texts;
+  texts.add(info.attachment);
+  call.wants_json() ? show_json(call, info, *recipe, texts) : show_text(call, info, *recipe, texts);
   return kDone;
 }
 
@@ -132,7 +155,8 @@ const Command kShowCommand{"show",
                            "show one entry: its ingredients, sizes, cost, ages and log",
                            "Shows the recipe of one entry, ingredient by ingredient, with sizes, what making "
                            "it cost, when it was made "
-                           "and used, and what its maker said. Long texts are cut unless --full is given. "
+                           "and used, and what its maker said. Of large ingredients the text is shown "
+                           "where it was kept. Long texts are cut unless --full is given. "
                            "Exits with 1 when there is no "
                            "such entry.",
                            kArguments,

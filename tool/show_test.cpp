@@ -53,6 +53,54 @@ TEST_F(Show, CutsLongTextsUnlessAskedForAllOfThem) {
   EXPECT_THAT(out, HasSubstr("line 99"));
 }
 
+TEST_F(Show, PrintsWhatIsKeptOfTheTextsOfLargeIngredients) {
+  std::string source;
+  for (int i = 0; source.size() < 90'000; ++i) source += "line " + std::to_string(i) + '\n';
+  Recipe one("kind");
+  const std::string header = source + "end";
+  one.add("source", source).add("header", header);
+  {
+    Options said = options();
+    said.attachment_max = source.size() + 1000;  // all of the source, the beginning of the header
+    Cache cache = Cache::open(said);
+    const Text texts[] = {{"source", source}, {"header", header}};
+    ASSERT_TRUE(cache.get_or_make(one, [] { return std::string("made"); }, {.texts = texts}));
+  }
+  ASSERT_EQ(larder({"show", one.key().hex()}), kDone) << err;
+  const std::string size = std::to_string(source.size());
+  EXPECT_THAT(out, HasSubstr("source: " + size + " bytes, BLAKE2b "));
+  EXPECT_THAT(out, HasSubstr("\n    line 0\n    line 1\n"));
+  EXPECT_THAT(out, HasSubstr(" lines more, see --full"));
+  EXPECT_THAT(out, Not(HasSubstr("line 5000\n")));
+  EXPECT_THAT(out, HasSubstr("(only its first 1000 bytes are kept, see attachment-max)"));
+  ASSERT_EQ(larder({"show", "--full", one.key().hex()}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("    line 5000\n"));
+
+  ASSERT_EQ(larder({"show", "--json", one.key().hex()}), kDone) << err;
+  const Parsed cut = Parsed::parse(out)["ingredients"];
+  EXPECT_EQ(cut[0]["text"].get<std::string>(), source.substr(0, 64 * 1024));
+  EXPECT_EQ(cut[0]["kept_bytes"], source.size());
+  EXPECT_EQ(cut[1]["text"].get<std::string>(), source.substr(0, 1000));
+  ASSERT_EQ(larder({"show", "--json", "--full", one.key().hex()}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["ingredients"][0]["text"].get<std::string>(), source);
+}
+
+TEST_F(Show, EscapesControlCharactersInTheTextsOfLargeIngredients) {
+  std::string source(70'000, 'x');
+  source.replace(0, 6, "\033[2J\n\n");
+  Recipe one("kind");
+  one.add("source", source);
+  {
+    Cache cache = Cache::open(options());
+    const Text texts[] = {{"source", source}};
+    ASSERT_TRUE(cache.get_or_make(one, [] { return std::string("made"); }, {.texts = texts}));
+  }
+  for (const char* how : {"--full", "--json"}) {
+    ASSERT_EQ(larder({"show", how, one.key().hex()}), kDone) << err;
+    EXPECT_EQ(out.find('\033'), std::string::npos) << how;
+  }
+}
+
 TEST_F(Show, TakesAnyPrefixThatMeansOneEntry) {
   const Key key = keep(recipe("a"));
   for (const std::size_t digits : {1u, 2u, 3u, 12u, 31u, 32u}) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Outcome kOutcomes[] = {Outcome::memory_hit, Outcome::disk_hit, Outcome::bundle_hit,
                                  Outcome::remote_hit, Outcome::joined,   Outcome::made,
-                                 Outcome::failed,     Outcome::bypassed};
+                                 Outcome::missed,     Outcome::failed,   Outcome::bypassed};
 constexpr unsigned kReasonLast = static_cast<unsigned>(Reason::negative);
 
 struct Stats {

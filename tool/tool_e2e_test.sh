@@ -62,6 +62,36 @@ for shell in zsh fish; do
     $shell -n larder.$shell || fail "$shell does not take its completions"
   fi
 done
+if command -v fish >/dev/null; then
+  # Line typed, word that it is completed to.
+  while IFS='|' read -r typed word; do
+    fish --no-config -c "source larder.fish; complete -C '$typed'" | cut -f1 >out
+    [ "$(cat out)" = "$word" ] || fail "fish completes '$typed' to $(cat out)"
+  done <<'END'
+larder conf|config
+larder config --size-m|--size-max
+larder completions z|zsh
+larder ls --lar|--largest
+END
+fi
+if command -v zsh >/dev/null; then
+  # At a terminal of its own: what is typed before the tab, then a word that shows where the completion ended.
+  cat >type.zsh <<'END'
+zmodload zsh/zpty
+zpty -b z "env -i HOME=$PWD PATH=$PATH TERM=dumb PS1= zsh -f -i"
+zpty -w z "autoload -Uz compinit; compinit -D -u; source ./larder.zsh; unset zle_bracketed_paste; larder() { print -rl -- \"got:\${(j:|:)@}\" }; print -r -- load''ed"
+zpty -r z out '*loaded*'
+for typed in 'larder conf' 'larder config --size-m' 'larder completions z' 'larder ls --lar'; do
+  zpty -w -n z "$typed"$'\tend\n'
+  zpty -r z out '*got:*end*'
+  print -r -- "${${out##*got:}%%$'\r'*}"
+done
+zpty -d z
+END
+  timeout 30 zsh -f type.zsh >out || fail "zsh cannot be typed to: $(cat out)"
+  printf '%s\n' 'config|end' 'config|--size-max|end' 'completions|zsh|end' 'ls|--largest|end' >wanted
+  diff wanted out || fail "zsh completes otherwise"
+fi
 
 # A place where nothing was ever kept.
 unset LARDER_DISABLE

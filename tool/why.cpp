@@ -9,6 +9,7 @@
 #include "tool/entries.hpp"
 #include "tool/ingredients.hpp"
 #include "tool/interrupt.hpp"
+#include "tool/kept_texts.hpp"
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
 #include "tool/shown.hpp"
@@ -17,6 +18,7 @@ namespace larder::tool {
 namespace {
 
 constexpr std::size_t kTextMax = 16 * 1024;
+constexpr std::size_t kKeptShown = 64 * 1024;  // of one large text as JSON
 
 // The kept entry that differs least from what was missed.
 struct Neighbour {
@@ -32,6 +34,7 @@ struct Explanation {
   std::optional<Neighbour> nearest;
   bool is_later = false;  // the nearest was made after the miss: nothing was there before
   bool was_stopped = false;
+  KeptTexts texts;  // of the nearest and, where it is kept by now, of what was missed
 };
 
 // Of the entries made before the miss the nearest one, else of those made after it.
@@ -71,15 +74,24 @@ void find_nearest(const Call& call, const Store& store, Explanation& explanation
   explanation.nearest = Neighbour{std::move(found->recipe), one.key, one.made_at_unix_ns};
 }
 
-void write_change(Json& json, const IngredientChange& change) {
+// What was missed has mostly been made and kept since, with its texts.
+void find_texts(const Store& store, Explanation& explanation) {
+  if (!explanation.nearest) return;
+  EntryInfo info;
+  if (store.inspect(explanation.nearest->key, info) == Reason::none) explanation.texts.add(info.attachment);
+  if (explanation.is_kept_now && store.inspect(explanation.key, info) == Reason::none)
+    explanation.texts.add(info.attachment);
+}
+
+void write_change(Json& json, const IngredientChange& change, const KeptTexts& texts) {
   json.begin_object().member("change", name(change.change)).member("name", change.name());
   if (change.place_before != kNoPlace) {
     json.member("place_before", change.place_before).key("before");
-    write_ingredient(json, change.before);
+    write_ingredient(json, change.before, texts.of(change.before), kKeptShown);
   }
   if (change.place_after != kNoPlace) {
     json.member("place_after", change.place_after).key("after");
-    write_ingredient(json, change.after);
+    write_ingredient(json, change.after, texts.of(change.after), kKeptShown);
   }
   json.end_object();
 }
@@ -106,7 +118,7 @@ void show_json(const Call& call, const Explanation& explanation) {
         .member("is_later", explanation.is_later)
         .key("changes")
         .begin_array();
-    for (const IngredientChange& one : change.changes) write_change(json, one);
+    for (const IngredientChange& one : change.changes) write_change(json, one, explanation.texts);
     json.end_array().end_object();
   } else {
     json.null();
@@ -135,7 +147,13 @@ void show_text(const Call& call, const Explanation& explanation) {
               (explanation.is_later ? " (after the miss; nothing of this kind was kept before)" : "") +
               "\nwhat was asked for differs from it in " + std::to_string(change.changes.size()) +
               (change.changes.size() == 1 ? " ingredient:\n" : " ingredients:\n"));
-  console.out(to_text(change, {.size_max = kTextMax, .bytes_of_digest = {}}));
+  const auto bytes_of_digest = [&](const Ingredient& ingredient) -> std::optional<Bytes> {
+    const format::Text* const kept = explanation.texts.of(ingredient);
+    // Of a beginning nobody knows whether what follows differs, too.
+    if (kept == nullptr || !kept->is_whole()) return std::nullopt;
+    return Bytes(nullptr, as_bytes(kept->text));
+  };
+  console.out(to_text(change, {.size_max = kTextMax, .bytes_of_digest = bytes_of_digest}));
 }
 
 int list(const Call& call, const std::vector<Miss>& misses) {
@@ -212,9 +230,10 @@ int run_why(Call& call) {
   int code = kDone;
   const Miss* miss = find_miss(call, misses, call.has("KEY") ? call.value("KEY") : "last", code);
   if (miss == nullptr) return code;
-  Explanation explanation{.miss = *miss, .key = miss->recipe.key(), .nearest = std::nullopt};
+  Explanation explanation{.miss = *miss, .key = miss->recipe.key(), .nearest = std::nullopt, .texts = {}};
   find_nearest(call, *place->store, explanation);
   if (explanation.was_stopped) return kInterrupted;
+  find_texts(*place->store, explanation);
   call.wants_json() ? show_json(call, explanation) : show_text(call, explanation);
   return kDone;
 }
@@ -231,7 +250,8 @@ const Command kWhyCommand{"why",
                           "explain a miss: which ingredient differs from the nearest kept entry",
                           "Takes one of the recent misses, finds the kept entry that differs least from what "
                           "was asked for, and shows "
-                          "the ingredients that differ. Entries made before the miss are preferred. Exits "
+                          "the ingredients that differ, of large ones the lines where their texts were kept. "
+                          "Entries made before the miss are preferred. Exits "
                           "with 1 when no such miss is "
                           "remembered.",
                           kArguments,

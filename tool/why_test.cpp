@@ -47,6 +47,38 @@ TEST_F(Why, ShowsTheIngredientThatDiffersFromTheNearestKeptEntry) {
   EXPECT_EQ(change["after"]["text"], "-O3");
 }
 
+TEST_F(Why, ShowsTheLinesInWhichLargeIngredientsDiffer) {
+  std::string before;
+  for (int i = 0; before.size() < 90'000; ++i) before += "line " + std::to_string(i) + '\n';
+  std::string after = before;
+  after.replace(after.find("line 4000\n"), 9, "changed!!");
+  Recipe first("test-kind"), second("test-kind");
+  first.add("source", before);
+  second.add("source", after);
+  {
+    Cache cache = Cache::open(options());
+    for (const auto& [recipe, text] : {std::pair(&first, &before), std::pair(&second, &after)}) {
+      const Text texts[] = {{"source", *text}};
+      ASSERT_TRUE(cache.get_or_make(*recipe, [] { return std::string("made"); }, {.texts = texts}));
+    }
+  }
+  ASSERT_EQ(larder({"why"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("- line 4000\n"));
+  EXPECT_THAT(out, HasSubstr("+ changed!!\n"));
+  EXPECT_THAT(out, Not(HasSubstr("line 10\n")));
+  EXPECT_LT(out.size(), 20'000u);
+  ASSERT_EQ(larder({"why", "--json"}), kDone) << err;
+  const Parsed change = Parsed::parse(out)["nearest"]["changes"][0];
+  EXPECT_EQ(change["before"]["text"].get<std::string>(), before.substr(0, 64 * 1024));
+  EXPECT_EQ(change["after"]["kept_bytes"], after.size());
+
+  // Without the text of what was missed it stays at sizes and digests.
+  ASSERT_TRUE(open()->erase(second.key()));
+  ASSERT_EQ(larder({"why"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("blake2b"));
+  EXPECT_THAT(out, Not(HasSubstr("changed!!")));
+}
+
 TEST_F(Why, PrefersWhatWasThereWhenItWasMissed) {
   request(recipe("kernel", "-O1 -g"));
   request(recipe("kernel", "-O2"));

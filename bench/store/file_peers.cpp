@@ -68,7 +68,10 @@ class RawPeer final : public Peer {
     char path[512];
     char temporary[512];
     path_of(recipe, path, "");
-    path_of(recipe, temporary, ".tmp");
+    // Each process writes under a name of its own; who is last replaces what is there.
+    char suffix[16];
+    std::snprintf(suffix, sizeof suffix, ".%d", ::getpid());
+    path_of(recipe, temporary, suffix);
     const std::string all = with_checksum(product);
     return write_file(temporary, all.data(), all.size(), O_CREAT | O_EXCL) && ::rename(temporary, path) == 0;
   }

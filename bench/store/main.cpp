@@ -5,7 +5,7 @@
 //   larder_store_bench fresh PEER DIRECTORY SIZE COUNT FIRST GETS
 //   larder_store_bench hot PEER DIRECTORY SIZE COUNT ROUNDS
 //   larder_store_bench storm|hammer PEER DIRECTORY PROCESSES
-//   larder_store_bench evict larder DIRECTORY COUNT
+//   larder_store_bench evict larder DIRECTORY COUNT [1: realtime]
 #include <cstdio>
 #include <cstdlib>
 
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   const std::string directory = argv[3];
   const auto number = [&](int at) { return at < argc ? std::atoi(argv[at]) : 0; };
   const auto size = static_cast<std::size_t>(number(4));
-  if (what == "evict") return evict(directory, number(4));
+  if (what == "evict") return evict(directory, number(4), number(5) != 0);
   for (const PeerKind& kind : peer_kinds()) {
     if (kind.name != peer_name) continue;
     if (what == "storm") return storm(kind, directory, number(4));

@@ -19,5 +19,6 @@ int hot(Peer& peer, const std::string& directory, std::size_t size, int count, i
 int storm(const PeerKind& kind, const std::string& directory, int processes);
 // `processes` get and put 500 keys of 20 kB, 30 % puts, for a second.
 int hammer(const PeerKind& kind, const std::string& directory, int processes);
-// Steps of eviction in a store of `count` entries of 1 kB. larder only.
-int evict(const std::string& directory, int count);
+// Steps of eviction in a store of `count` entries of 1 kB, with `realtime` before all other work. larder
+// only.
+int evict(const std::string& directory, int count, bool realtime);

@@ -67,7 +67,7 @@ struct Request {
 struct Made {
   Bytes bytes{};
   std::string log{};  // what the maker said, kept with the product
-  bool keep = true;   // false: hand it out and keep it nowhere
+  bool keep = true;   // false: hand it out, to those who wait for it too, and keep it nowhere
 };
 
 // What a request gives.

@@ -20,6 +20,7 @@ enum class Outcome : std::uint8_t {
   made = 6,      // the maker ran and its product is kept, or could not be: see the reason
   failed = 7,    // the maker ran and failed
   bypassed = 8,  // the cache stood aside; the maker ran
+  missed = 9,    // no tier had it, and it was not to be made: see the reason
 };
 
 // Why it was not a hit, or why something was not kept. Numbers never change meaning.

@@ -1,6 +1,8 @@
 #include "larder/cache.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,8 @@
 
 #include "cache/testing.hpp"
 #include "larder/events.hpp"
+#include "store/layout.hpp"
+#include "store/store.hpp"
 
 namespace larder {
 namespace {
@@ -53,7 +57,7 @@ TEST(Cache, TellsAndCountsEachRequestOnce) {
   ASSERT_TRUE(cache.get(recipe_of("a")));
   EXPECT_FALSE(cache.get(recipe_of("b")));
   EXPECT_EQ(told, (std::vector{Outcome::made, Outcome::memory_hit, Outcome::memory_hit, Outcome::memory_hit,
-                               Outcome::failed}));
+                               Outcome::missed}));
   CounterTotals news = Counters::process_totals();
   news -= before;
   EXPECT_EQ(news.requests(), 5u);
@@ -332,16 +336,67 @@ TEST(Cache, GoesOnWithoutADiskThatCannotBeUsed) {
   EXPECT_EQ(cache.get_or_make(recipe_of("a"), [] { return std::string("other"); })->bytes.text(), "bytes");
 }
 
-TEST(Cache, KeepsNothingOfAMakerThatSaysSo) {
+TEST(Cache, CountsOnlyWaitsForAnothersMaking) {
   ScratchDirectory scratch;
   Options options = options_in(scratch);
-  options.memory = false;
+  options.wait_min = std::chrono::milliseconds(2);
+  options.wait_max = std::chrono::milliseconds(2);
   Cache cache = Cache::open(options);
+  ASSERT_TRUE(cache.get_or_make(recipe_of("free"), [] { return std::string("made"); }));
+  EXPECT_EQ(cache.stats().totals[Counter::waits], 0u);
+  EXPECT_EQ(cache.stats().totals[Counter::wait_ns], 0u);
+
+  StoreOptions other;
+  other.root = *options.dir;
+  other.lock_directory = *options.runtime_dir;
+  const auto store = Store::open(other);
+  ASSERT_TRUE(store);
+  const MakeTurn held = (*store)->wait_for_turn(recipe_of("taken").key());
+  ASSERT_EQ(held.turn, Turn::mine);
+  EXPECT_EQ(cache.get_or_make(recipe_of("taken"), [] { return std::string("made"); })->reason,
+            Reason::timed_out);
+  EXPECT_EQ(cache.stats().totals[Counter::waits], 1u);
+  EXPECT_GE(cache.stats().totals[Counter::wait_ns], 2'000'000u);
+}
+
+TEST(Cache, LeavesNoTraceOfAHitThatMayNotWrite) {
+  ScratchDirectory scratch;
+  const Options options = options_in(scratch);
+  StoreOptions same;
+  same.root = *options.dir;
+  const auto store = Store::open(same);
+  ASSERT_TRUE(store);
+  const std::int64_t yesterday = Clock::system().unix_ns() - 86'400'000'000'000;
+  PutOptions with;
+  with.made_at_unix_ns = yesterday;
+  ASSERT_TRUE((*store)->put(recipe_of("a"), as_bytes("product"), with));
+  const std::string path = scratch.path() + "/store/v1/" + layout::entry_path(recipe_of("a").key()).c_str();
+  const timespec then[2] = {{yesterday / 1'000'000'000, 0}, {yesterday / 1'000'000'000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), then, 0), 0);
+  const auto is_touched_by = [&](Mode mode) {
+    Cache cache = Cache::open(options);
+    const auto hit = cache.get_or_make(recipe_of("a"), [] { return std::string("again"); }, {.mode = mode});
+    EXPECT_EQ(hit->outcome, Outcome::disk_hit);
+    EntryInfo info;
+    EXPECT_EQ((*store)->inspect(recipe_of("a").key(), info), Reason::none);
+    return info.used_at_unix_ns / 1'000'000'000 != then[0].tv_sec;
+  };
+  EXPECT_FALSE(is_touched_by(Mode::read_only));
+  EXPECT_TRUE(is_touched_by(Mode::normal));
+}
+
+TEST(Cache, KeepsNothingOfAMakerThatSaysSo) {
+  ScratchDirectory scratch;
+  Cache cache = Cache::open(options_in(scratch));
   const auto product = cache.get_or_make(
       recipe_of("a"), [] { return Made{.bytes = Bytes(std::string("once")), .keep = false}; });
+  EXPECT_EQ(product->bytes.text(), "once");
+  EXPECT_EQ(product->outcome, Outcome::made);
   EXPECT_EQ(product->reason, Reason::nothing_to_store);
+  EXPECT_EQ(cache.stats().memory_entries, 0u);
   ASSERT_TRUE(cache.flush(kLong));
   EXPECT_FALSE(cache.get(recipe_of("a")));
+  EXPECT_EQ(cache.get_or_make(recipe_of("a"), [] { return std::string("again"); })->outcome, Outcome::made);
 }
 
 TEST(Cache, WorksInAForkedChildWhileTheParentWrites) {

@@ -82,6 +82,7 @@ Cleared CacheCore::clear(const Selector& selector) {
     }
     return true;
   });
+  if (means_all(selector)) store_->forget_damaged();
   return cleared;
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <latch>
 #include <thread>
 
@@ -46,6 +47,23 @@ TEST(ClearByPath, TakesWhatIsMadeFromFilesBelowItAndNothingElse) {
   EXPECT_TRUE(cache.get(source_at("/other/src/d.cl")));
   EXPECT_FALSE(cache.get(source_at("/src/a.cl")));
   EXPECT_EQ(cache.clear({.path = "/"}).entries, 2u);
+}
+
+TEST(ClearOfAll, TakesWhatWasDamagedAndPutAsideToo) {
+  ScratchDirectory scratch;
+  Cache cache = Cache::open(options_in(scratch));
+  ASSERT_TRUE(make(cache, source_at("/src/a.cl")));
+  ASSERT_TRUE(cache.flush(kLong));
+  ASSERT_TRUE(open_store(scratch)->erase(source_at("/src/a.cl").key(), Reason::mismatch));
+  const auto damaged = [&] {
+    const std::filesystem::path place = scratch.path() + "/store/v1/damaged";
+    return std::distance(std::filesystem::directory_iterator(place), std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(damaged(), 1);
+  cache.clear({.path = "/src"});
+  EXPECT_EQ(damaged(), 1) << "nobody reads whose they are";
+  cache.clear({});
+  EXPECT_EQ(damaged(), 0);
 }
 
 TEST(ClearByPath, DropsWhatWaitsToBeWrittenToo) {

@@ -107,7 +107,9 @@ std::optional<Kept> CacheCore::find_below(Attempt& attempt) {
     }
   }
   if (store_ != nullptr) {
-    Lookup found = store_->get(attempt.recipe, attempt.key, {.may_map = attempt.how.may_map});
+    Lookup found =
+        store_->get(attempt.recipe, attempt.key,
+                    {.may_map = attempt.how.may_map, .read_only = attempt.mode == Mode::read_only});
     if (found) {
       attempt.outcome = Outcome::disk_hit;
       std::string log(found.entry.log);
@@ -181,6 +183,8 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
     keep(attempt, kept, attempt.how.texts);
   } else {
     attempt.reason = Reason::nothing_to_store;
+    // While it is being made: those who wait for it get it, and nobody after them.
+    memory_.erase(attempt.recipe);
   }
   return kept;
 }
@@ -259,7 +263,7 @@ Result<Product> CacheCore::find_only(Attempt& attempt) {
     tell(attempt, product, clock_.steady() - begin);
     return product;
   }
-  attempt.outcome = Outcome::failed;
+  attempt.outcome = Outcome::missed;
   Error error{Code::not_found, "require-hit: no tier has it: " + std::string(name(attempt.reason))};
   tell_failure(attempt, error, clock_.steady() - begin);
   return fail(error.code, std::move(error.what));
@@ -341,12 +345,13 @@ void CacheCore::tell(const Attempt& attempt, const Product& product, Nanoseconds
 }
 
 void CacheCore::tell_failure(const Attempt& attempt, const Error& error, Nanoseconds duration) noexcept {
-  counters_.count(Outcome::failed);
+  const Outcome outcome = attempt.outcome == Outcome::missed ? Outcome::missed : Outcome::failed;
+  counters_.count(outcome);
   counters_.count(attempt.reason);
   note_soon();
   if (!is_listened()) return;
   emit({.kind = EventKind::request,
-        .outcome = Outcome::failed,
+        .outcome = outcome,
         .reason = attempt.reason,
         .recipe_kind = attempt.recipe.kind(),
         .key = attempt.key,

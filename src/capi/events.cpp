@@ -11,7 +11,7 @@ struct larder_subscription {
 
 namespace {
 
-static_assert(LARDER_OUTCOME_BYPASSED == static_cast<int>(Outcome::bypassed));
+static_assert(LARDER_OUTCOME_MISSED == static_cast<int>(Outcome::missed));
 static_assert(LARDER_REASON_NEGATIVE == static_cast<int>(Reason::negative));
 static_assert(LARDER_TIER_REMOTE == static_cast<int>(Tier::remote));
 static_assert(LARDER_EVENT_WARNING == static_cast<int>(EventKind::warning));

@@ -48,7 +48,7 @@ TEST(Counters, CountWhatTheyWereTold) {
 
 TEST(Counters, KeepEveryCountInAPlaceOfItsOwn) {
   std::vector<int> uses(CounterTotals::kWords, 0);
-  for (unsigned i = 1; i <= 8; ++i) {
+  for (unsigned i = 1; i <= 9; ++i) {
     ++uses.at(CounterTotals::place(static_cast<Outcome>(i)));
     ++uses.at(CounterTotals::place(static_cast<Outcome>(i)) + 1);
   }

@@ -21,6 +21,8 @@ std::string_view name(Outcome outcome) noexcept {
       return "failed";
     case Outcome::bypassed:
       return "bypassed";
+    case Outcome::missed:
+      return "missed";
   }
   return "unknown";
 }

@@ -40,6 +40,16 @@ void append_escaped(std::string& out, char32_t c) {
   }
 }
 
+// How many bytes at the front of `text` stand for themselves: ASCII that is seen and needs no escape in
+// quotes.
+std::size_t plain_size(std::string_view text) noexcept {
+  std::size_t size = 0;
+  while (size < text.size() && text[size] >= ' ' && text[size] <= '~' && text[size] != '"' &&
+         text[size] != '\\')
+    ++size;
+  return size;
+}
+
 void append_readable(std::string& out, std::string_view text, std::size_t from, std::size_t width,
                      bool is_quoted) {
   // Not within a character.
@@ -48,6 +58,11 @@ void append_readable(std::string& out, std::string_view text, std::size_t from, 
   text.remove_prefix(std::min(from, text.size()));
   const std::size_t begin = out.size();
   while (!text.empty()) {
+    const std::size_t used = out.size() - begin;
+    const std::size_t plain = plain_size(text.substr(0, used < width ? width - used : 0));
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
     const std::size_t size = utf8_sequence_size(text);
     if (out.size() - begin + size > width) {
       out += "...";

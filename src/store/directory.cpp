@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "store/listing.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -16,6 +17,8 @@ constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 constexpr mode_t kDirectoryMode = 0700;
 
 constexpr const char* kNotOurs = ": not owned by you alone; chown it, or chmod go-w";
+
+constexpr const char* kNotEmpty = ": holds files that are not larder's; name a directory of its own";
 
 constexpr std::string_view kTagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -63,6 +66,18 @@ int set_mode(FileSystem& files, int fd, mode_t mode) noexcept {
   return files.change_mode(fd, mode);
 }
 
+// A directory that was there before and holds other people's things: a home directory, say. Our tag would
+// keep backup programs out of all of it. One that carries the tag already loses nothing by being used.
+bool is_somebodys(FileSystem& files, int root) noexcept {
+  struct stat status {};
+  if (files.status_at(root, layout::kTag, status) == 0) return false;
+  Listing listing(files, File(files, files.open_at(root, ".", O_RDONLY | O_DIRECTORY)));
+  while (const auto name = listing.next()) {
+    if (!layout::is_of_root(*name)) return true;
+  }
+  return !listing.is_open() || !listing.is_complete();
+}
+
 void write_tag(FileSystem& files, int root) noexcept {
   const File tag(files, files.open_at(root, layout::kTag, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!tag.is_open()) return;
@@ -103,7 +118,10 @@ Result<int> Directory::open_version(bool make) noexcept try {
   path.append(layout::kVersionDirectory, sizeof layout::kVersionDirectory - 1);
   int fd = files_.open_at(AT_FDCWD, path.c_str(), kDirectoryFlags);
   if (fd == -ENOENT && make) {
-    if (const int error = make_root(); error < 0) return fail(code_of(error), described(root_, error));
+    if (const int error = make_root(); error < 0) {
+      return error == -ENOTEMPTY ? fail(Code::refused, root_ + kNotEmpty)
+                                 : fail(code_of(error), described(root_, error));
+    }
     const int made = files_.make_directory_at(AT_FDCWD, path.c_str(), kDirectoryMode);
     if (made < 0 && made != -EEXIST) return fail(code_of(made), described(path, made));
     fd = files_.open_at(AT_FDCWD, path.c_str(), kDirectoryFlags);
@@ -134,7 +152,8 @@ Result<int> Directory::open_version(bool make) noexcept try {
   return fail(Code::out_of_resources, "");
 }
 
-// Makes ROOT when it is not there, but nothing in a ROOT that is not ours.
+// Makes ROOT when it is not there, but nothing in a ROOT that is not ours alone. -ENOTEMPTY: other files are
+// there.
 int Directory::make_root() {
   const int made = make_directories(files_, root_);
   const File root(files_, files_.open_at(AT_FDCWD, root_.c_str(), kDirectoryFlags));
@@ -143,6 +162,7 @@ int Directory::make_root() {
   if (made == 0) set_mode(files_, root.fd(), kDirectoryMode);
   if (const int error = files_.status(root.fd(), status); error < 0) return error;
   if (!trust::is_our_directory(status, user_)) return -ENOTDIR;
+  if (made < 0 && is_somebodys(files_, root.fd())) return -ENOTEMPTY;
   write_tag(files_, root.fd());
   return 0;
 }

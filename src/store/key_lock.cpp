@@ -91,7 +91,7 @@ MakeTurn wait_for_turn(FileSystem& files, const Clock& clock, const KeyLockOptio
   const Nanoseconds bound = bound_of(options, expected);
   for (Nanoseconds next = kPauseMin;; next = std::min(next * 2, kPauseMax)) {
     const int error = files.lock(locks.fd(), FileLock::exclusive, offset);
-    turn.waited = clock.steady() - begin;
+    if (next != kPauseMin) turn.waited = clock.steady() - begin;
     if (error < 0 && error != -EAGAIN) return turn;
     // Also with the lock in hand: its last holder may have published between our miss and now.
     if (is_published()) {

@@ -43,7 +43,7 @@ class KeyLock {
 // The outcome of waiting, and the lock itself while it lives. Movable.
 struct MakeTurn {
   Turn turn = Turn::unavailable;
-  Nanoseconds waited{0};
+  Nanoseconds waited{0};  // 0: the turn was free, or nobody could take it
   KeyLock lock;
 };
 

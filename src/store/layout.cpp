@@ -93,4 +93,10 @@ bool is_temporary(std::string_view name) noexcept {
          is_hex(name.substr(kTemporaryPrefix.size()));
 }
 
+bool is_of_root(std::string_view name) noexcept {
+  if (name == kTag || name == kAdopted) return true;
+  return name.size() >= 2 && name.front() == 'v' &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 }  // namespace larder::layout

@@ -1,6 +1,7 @@
 // The names in a store's directory; nothing else in it is larder's, and nothing else is ever touched.
 //
 //   ROOT/CACHEDIR.TAG            tells backup programs to stay out
+//   ROOT/adopted/                drivers' own caches (program/adopted.hpp)
 //   ROOT/v1/                     everything of entry format 1
 //   ROOT/v1/lock                 locked by the one process that is evicting or folding the index
 //   ROOT/v1/journal, journal.old, totals   the index of the whole store (format/index.hpp)
@@ -26,6 +27,7 @@ namespace larder::layout {
 
 inline constexpr char kVersionDirectory[] = "/v1";  // behind the root
 inline constexpr const char* kTag = "CACHEDIR.TAG";
+inline constexpr const char* kAdopted = "adopted";  // drivers' own caches (program/adopted.hpp)
 inline constexpr const char* kLock = "lock";
 inline constexpr const char* kJournal = "journal";
 inline constexpr const char* kJournalOlder = "journal.old";
@@ -67,5 +69,7 @@ Path path_in_shard(unsigned shard, std::string_view name) noexcept;
 // The key of the entry `name` of a shard, or nothing when the name is no entry's.
 std::optional<Key> key_of(unsigned shard, std::string_view name) noexcept;
 bool is_temporary(std::string_view name) noexcept;
+// Whether larder, of this version or another, makes something of that name in ROOT.
+bool is_of_root(std::string_view name) noexcept;
 
 }  // namespace larder::layout

@@ -1,4 +1,4 @@
-// A Listing walks the names in one shard. Used by one thread; holds one descriptor while it lives.
+// A Listing walks the names in one directory. Used by one thread; holds one descriptor while it lives.
 #pragma once
 
 #include <array>
@@ -16,6 +16,8 @@ class Listing {
   Listing(Directory& directory, unsigned shard) noexcept;
   // The names beside the shards.
   explicit Listing(Directory& directory) noexcept;
+  // The names in an open directory.
+  Listing(FileSystem& files, File directory) noexcept : files_(files), directory_(std::move(directory)) {}
 
   // The next name but "." and "..", valid until the next call; nothing at the end or after a failure.
   std::optional<std::string_view> next() noexcept;

@@ -102,11 +102,12 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
   const std::int64_t idle_ns = now - std::max(dated, made_at <= now ? made_at : dated);
   if (options_.age_max.count() > 0 && idle_ns > options_.age_max.count()) {
     lookup.reason = Reason::expired;
-    if (remove(key, opened.status))
+    if (!how.read_only && remove(key, opened.status))
       upkeep_->gone(key, static_cast<std::uint64_t>(opened.status.st_size), Reason::expired);
     return lookup;
   }
-  if (!options_.read_only && (idle_ns > options_.touch_after.count() || dated - now > kFutureMax)) {
+  if (!options_.read_only && !how.read_only &&
+      (idle_ns > options_.touch_after.count() || dated - now > kFutureMax)) {
     touch(key, opened.file.fd(), static_cast<std::uint64_t>(opened.status.st_size), content.head.cost);
   }
   lookup.entry.product = Bytes(std::move(content.memory), content.product);

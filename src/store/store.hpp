@@ -46,10 +46,10 @@ struct StoreOptions {
   bool evicts = true;                                             // false: what is full refuses instead
   double low_water = 0.95;  // eviction ends at this share of bytes_max; 0.5 evicts to half
   std::chrono::nanoseconds touch_after = std::chrono::hours(1);  // how fine "last use" is
-  std::chrono::nanoseconds step_max =
-      std::chrono::microseconds(1500);  // longest pause for upkeep within a put
-  unsigned removals_per_second = 256;   // damaged entries put aside; 0: no limit
-  std::string lock_directory;           // for KeyLock; empty: the per-user run-time directory
+  // For upkeep within a put; what is under way then is ended, which takes as long again at the worst.
+  std::chrono::nanoseconds step_max = std::chrono::milliseconds(1);
+  unsigned removals_per_second = 256;  // damaged entries put aside; 0: no limit
+  std::string lock_directory;          // for KeyLock; empty: the per-user run-time directory
   Nanoseconds wait_min = std::chrono::milliseconds(200);  // bounds of waiting for another process's making
   Nanoseconds wait_max = std::chrono::seconds(60);
   FileSystem* files = &FileSystem::posix();
@@ -77,6 +77,8 @@ struct GetOptions {
   // copy. Never for bytes that will be run as code: who can write the file could change or cut them after the
   // check.
   bool may_map = false;
+  // True: neither is the time of the last use written down, nor an entry that is too old removed.
+  bool read_only = false;
 };
 
 // What is kept beside the product. Views are read during the call only.

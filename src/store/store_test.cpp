@@ -1,5 +1,7 @@
 #include "store/store.hpp"
 
+#include <algorithm>
+
 #include "base/faulty_file_system.hpp"
 #include "store/store_test_kit.hpp"
 
@@ -117,6 +119,68 @@ TEST_F(StoreBasics, MissesWithOneSystemCall) {
   files.clear();
   EXPECT_EQ(store->get(recipe_for("b")).reason, Reason::absent);
   EXPECT_EQ(files.calls(), 1u);
+}
+
+// Every file and directory with what it holds and when it was last changed.
+std::vector<std::string> everything_in(const std::string& root) {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    struct stat status {};
+    ::lstat(entry.path().c_str(), &status);
+    all.push_back(entry.path().string() + ' ' + std::to_string(status.st_size) + ' ' +
+                  std::to_string(status.st_mtim.tv_sec) + '.' + std::to_string(status.st_mtim.tv_nsec) + ' ' +
+                  std::to_string(status.st_mode) + ' ' + std::to_string(status.st_ino));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST_F(StoreBasics, ChangesNothingWhenItIsReadOnly) {
+  FakeClock clock(Clock::system().unix_ns());
+  options_.clock = &clock;
+  {
+    const auto store = open();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->put(recipe_for(i), as_bytes(std::string_view("product"))));
+    // No index: what reads it must not make one.
+    for (const char* name : {"journal", "journal.old", "totals", "lock"}) {
+      std::filesystem::remove(version_path() + '/' + name);
+    }
+    write_file(entry_path(recipe_for(2)), "damaged");
+  }
+  const auto before = everything_in(options_.root);
+  options_.read_only = true;
+  const auto store = open();
+  clock.advance(std::chrono::hours(24));  // long enough for a touch
+  EXPECT_TRUE(store->get(recipe_for(0)));
+  EXPECT_EQ(store->get(recipe_for(2)).reason, Reason::truncated);
+  EXPECT_EQ(store->get(recipe_for(3)).reason, Reason::absent);
+  clock.advance(std::chrono::hours(24 * 365));
+  EXPECT_EQ(store->get(recipe_for(1)).reason, Reason::expired);
+  EXPECT_EQ(store->put(recipe_for(4), as_bytes(std::string_view("product"))).reason, Reason::read_only);
+  EXPECT_FALSE(store->erase(recipe_for(0).key()));
+  EXPECT_EQ(store->absence(recipe_for(3).key()), Reason::absent);
+  EXPECT_EQ(store->wait_for_turn(recipe_for(3).key()).turn, Turn::mine);
+  store->upkeep(std::chrono::seconds(1), true);
+  store->usage();
+  store->forget_damaged();
+  EXPECT_FALSE(store->notes().append("misses", "text", 100, "misses.old"));
+  EXPECT_FALSE(store->notes().replace("verify", "text"));
+  EXPECT_FALSE(store->notes().alone([] { ADD_FAILURE(); }));
+  EXPECT_EQ(everything_in(options_.root), before);
+}
+
+// The same of one request to a store that others may write to.
+TEST_F(StoreBasics, LeavesNoTraceOfAGetThatMayNotWrite) {
+  FakeClock clock(Clock::system().unix_ns());
+  options_.clock = &clock;
+  const auto store = open();
+  ASSERT_TRUE(store->put(recipe_for(0), as_bytes(std::string_view("product"))));
+  const auto before = everything_in(options_.root);
+  clock.advance(std::chrono::hours(24));
+  EXPECT_TRUE(store->get(recipe_for(0), {.read_only = true}));
+  clock.advance(std::chrono::hours(24 * 365));
+  EXPECT_EQ(store->get(recipe_for(0), {.read_only = true}).reason, Reason::expired);
+  EXPECT_EQ(everything_in(options_.root), before);
 }
 
 }  // namespace

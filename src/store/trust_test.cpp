@@ -225,6 +225,36 @@ TEST_F(StoreTrust, TellsBackupProgramsToStayOut) {
             "Signature: 8a477f597d28d172789f06886806bc55");
 }
 
+TEST_F(StoreTrust, MakesNothingAmongFilesThatAreNotLarders) {
+  std::filesystem::create_directories(options_.root);
+  ::chmod(options_.root.c_str(), 0700);
+  write_file(options_.root + "/letters.txt", "mine");
+  const auto store = Store::open(options_);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Code::refused);
+  EXPECT_NE(store.error().what.find("name a directory of its own"), std::string::npos) << store.error().what;
+  EXPECT_EQ(count(EventKind::warning), 1u);
+  EXPECT_EQ(files_named("").size(), 1u) << "no tag that would keep backups out, no version directory";
+}
+
+TEST_F(StoreTrust, TakesADirectoryThatIsEmptyOrLardersOrLeftOutOfBackupsAlready) {
+  for (const char* name : {"", "CACHEDIR.TAG", "adopted", "v1", "v12"}) {
+    std::filesystem::remove_all(options_.root);
+    std::filesystem::create_directories(options_.root);
+    ::chmod(options_.root.c_str(), 0700);
+    if (*name != '\0') write_file(options_.root + '/' + name, "");
+    const bool in_the_way = std::string_view(name) == "v1";
+    EXPECT_EQ(static_cast<bool>(Store::open(options_)), !in_the_way) << name;
+  }
+  std::filesystem::remove_all(options_.root);
+  std::filesystem::create_directories(options_.root);
+  ::chmod(options_.root.c_str(), 0700);
+  write_file(options_.root + "/CACHEDIR.TAG", "somebody's");
+  write_file(options_.root + "/other", "file");
+  EXPECT_TRUE(Store::open(options_));
+  EXPECT_EQ(read_file(options_.root + "/CACHEDIR.TAG"), "somebody's");
+}
+
 TEST_F(StoreTrust, ServesHitsFromAReadOnlyDirectoryOfTheUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "becoming another user takes root";
   ::chmod(scratch_.path().c_str(), 0777);

@@ -27,6 +27,7 @@ constexpr std::size_t kGroupSize = 1024;  // entries that one round of eviction 
 constexpr std::uint64_t kSlackMax = std::uint64_t{32} << 20;
 constexpr std::uint64_t kSlackPart = 1024;  // of bytes_max may be published between two looks at the sums
 constexpr unsigned kPutsMax = 256;          // neither more puts than these, or the journal grows long
+constexpr unsigned kPutsUnfinished = 8;     // nor these, while the last step left something to do
 constexpr double kLagMax = 0.01;            // of bytes_max may be kept above it while eviction catches up
 // So long after it was announced an entry that is not there counts as one that is being published.
 constexpr std::int64_t kOnItsWayMax = 60 * kSecond;
@@ -81,10 +82,11 @@ struct Upkeep::Step {
   format::Totals totals{};
   UpkeepReport report{};
   bool is_unfinished = false;
+  bool has_progressed = false;  // something is done that the next step need not do
 
   // U3. Says that there is more to do when time is over.
   bool is_over() noexcept {
-    if (clock.steady() < end) return false;
+    if (!has_progressed || clock.steady() < end) return false;
     is_unfinished = true;
     return true;
   }
@@ -193,7 +195,11 @@ Reason Upkeep::make_room(std::uint64_t bytes) noexcept {
   const auto lag =
       options_.evicts ? static_cast<std::uint64_t>(static_cast<double>(options_.bytes_max) * kLagMax) : 0;
   for (int waits = 0;; ++waits) {
-    const bool was_busy = run(options_.step_max, false, bytes).was_busy;
+    const UpkeepReport report = run(options_.step_max, false, bytes);
+    const bool was_busy = report.was_busy;
+    // Else the news would come faster than they are folded, and the more there are, the longer a fold takes.
+    if (!was_busy && !report.is_done)
+      unchecked_puts_.store(kPutsMax - kPutsUnfinished, std::memory_order_relaxed);
     if (!is_full || needed(less(read_sums(index_).bytes, lag), bytes, 1) == 0) return Reason::none;
     if (!was_busy || waits == kWaitsMax) break;
     pause(kWait);
@@ -252,6 +258,7 @@ void Upkeep::count_unknown(Step& step) {
       reconcile(step, shard, table);
       keep_table(step, shard, table);
     }
+    step.has_progressed = true;
   }
 }
 
@@ -277,6 +284,7 @@ void Upkeep::fold(Step& step) {
       for (std::size_t i = at; i < end; ++i) apply(table, news[i]);
       keep_table(step, shard, table);
       totals.fold_next = shard + 1;
+      step.has_progressed = true;
     }
     at = end;
   }
@@ -407,6 +415,7 @@ std::uint64_t Upkeep::evict_from(Step& step, Group& group, std::uint64_t share) 
     if (!id) break;
     auto& [shard, record] = entries[*id];
     shard->is_changed = true;
+    step.has_progressed = true;
     if (learns_of_use(step, *record)) {
       victims.renew(*id, *record);
       continue;
@@ -487,6 +496,7 @@ void Upkeep::roll(Step& step, bool everything) {
        everything_next_.store(shard + 1)) {
     if (step.is_over()) return;
     one(shard);
+    step.has_progressed = true;
   }
   everything_next_.store(0);
 }

@@ -263,6 +263,75 @@ TEST_F(StoreUpkeep, NeverRemovesWhatIsNotItsOwn) {
   EXPECT_TRUE(exists(directory));
 }
 
+TEST_F(StoreUpkeep, ComesToAnEndInStepsThatAreTooShortForAnything) {
+  options_.step_max = Nanoseconds{0};
+  {
+    const auto store = open();
+    fill(*store, 0, 400, 1000);
+    for (const char* name : {"totals", "journal"}) std::filesystem::remove(version_path() + '/' + name);
+    fill(*store, 400, 200, 1000);
+  }
+  options_.bytes_max = 300'000;
+  const auto store = open();
+  int steps = 0;
+  // Each counts or folds a shard, removes an entry or compares a shard.
+  for (bool is_done = false; !is_done && steps < 5000; ++steps) {
+    is_done = store->upkeep(Nanoseconds{0}, true).is_done;
+  }
+  EXPECT_LT(steps, 256 + 256 + 600 + 256);
+  EXPECT_EQ(journal_bytes(), 0u);
+  EXPECT_LE(bytes_on_disk(), 300'000u);
+}
+
+TEST_F(StoreUpkeep, KeepsItsJournalShortInStepsThatAreTooShortForAnything) {
+  options_.step_max = Nanoseconds{0};
+  const auto store = open();
+  std::uint64_t longest = 0;
+  for (int i = 0; i < 7000; i += 50) {
+    fill(*store, i, 50, 10);
+    longest = std::max(longest, journal_bytes());
+  }
+  // A fold takes 256 steps of one shard each, one for every eight puts; as many come in while it goes on.
+  EXPECT_LT(longest, std::uint64_t{2 * 256 * 8 + 1000} * format::kIndexRecordSize);
+}
+
+using StressStoreUpkeep = StoreUpkeep;
+
+TEST_F(StressStoreUpkeep, IgnoresAHundredThousandFilesOfOthers) {
+  FakeClock clock(real_now());
+  options_.clock = &clock;
+  const auto store = open();
+  fill(*store, 0, 500, 1000);
+  const std::uint64_t bytes = store->usage().bytes;
+  std::size_t left = 100'000;
+  for (unsigned shard = 0; left > 0; shard = (shard + 1) % layout::kShardCount) {
+    const std::string folder = version_path() + '/' + layout::shard_path(shard).c_str() + '/';
+    if (!exists(folder)) continue;
+    for (const char* name :
+         {"Thumbs.db", ".nfs00000000", ".new-of-others-", "entry.tmp", "0123456789abcdef"}) {
+      write_file(folder + name + std::to_string(left), "mine");
+      --left;
+    }
+  }
+  clock.advance(hours(2));
+  settle(*store, true);
+  EXPECT_EQ(store->usage().entries, 500u);
+  EXPECT_EQ(store->usage().bytes, bytes);
+  std::size_t keys = 0;
+  store->for_each_key([&](const Key&) { return ++keys, true; });
+  EXPECT_EQ(keys, 500u);
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(store->get(recipe_for(i)));
+  // Even when all that is larder's has to go.
+  clock.advance(hours(24 * 30));
+  settle(*store, true);
+  EXPECT_EQ(store->usage().entries, 0u);
+  std::size_t foreign = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(version_path())) {
+    foreign += entry.is_regular_file() && entry.file_size() == 4 ? 1 : 0;
+  }
+  EXPECT_GE(foreign, 100'000u);
+}
+
 TEST_F(StoreUpkeep, GoesOnEvictingWhenTheClockJumps) {
   for (const std::int64_t years : {-10, 10, 30}) {
     FakeClock clock(real_now());

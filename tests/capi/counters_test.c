@@ -37,7 +37,7 @@ static void stands_numbers_that_are_none(void) {
   larder_totals* totals;
   int number;
   for (number = -3; number < 1000; ++number) {
-    if (number < 1 || number > 8) larder_counters_count_outcome(counters, (larder_outcome)number, 1);
+    if (number < 1 || number > 9) larder_counters_count_outcome(counters, (larder_outcome)number, 1);
     if (number < 0 || number > 28) larder_counters_count_reason(counters, (larder_reason)number);
     if (number < 0 || number > 11) larder_counters_count(counters, (larder_counter)number, 1);
   }

@@ -19,6 +19,7 @@ typedef enum larder_outcome {
   LARDER_OUTCOME_MADE = 6,     /* the maker ran and its product is kept, or could not be: see the reason */
   LARDER_OUTCOME_FAILED = 7,   /* the maker ran and failed */
   LARDER_OUTCOME_BYPASSED = 8, /* the cache stood aside; the maker ran */
+  LARDER_OUTCOME_MISSED = 9,   /* no tier had it, and it was not to be made: see the reason */
   LARDER_OUTCOME_WIDEST = 0x7fffffff
 } larder_outcome;
 
