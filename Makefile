@@ -9,7 +9,9 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: build      ## build, then see larder at work
+demo: build      ## an OpenCL program with and without larder, a guest's one file, one maker for many threads
+	@$(SETUP) demo
+	@scripts/demo.sh build/release
 	@build/release/examples/quickstart
 
 build:           ## build the library and the examples

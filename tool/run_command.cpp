@@ -25,7 +25,6 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
-constexpr std::string_view kVendors = "/etc/OpenCL/vendors";
 
 std::string variable(const char* name) {
   const char* const value = ::getenv(name);
@@ -138,15 +137,20 @@ void adopt(const Call& call, const std::string& program, Adopted& adopted) {
     adopted.remarks.emplace_back("the disk is switched off");
     return;
   }
-  if (!variable("POCL_CACHE_DIR").empty()) {
-    adopted.remarks.emplace_back("pocl: POCL_CACHE_DIR is set, and is left as it is");
-    return;
+  std::vector<AdoptedDriver> drivers;
+  for (FoundDriver& found :
+       find_drivers({.vendors = variable("OCL_ICD_VENDORS"), .mesa = {}, .libraries = {}})) {
+    const std::string& name = found.driver.name;
+    if (!variable(found.driver.variable.c_str()).empty()) {
+      adopted.remarks.push_back(name + ": " + found.driver.variable + " is set, and is left as it is");
+    } else if (!found.why_not.empty()) {
+      adopted.remarks.push_back(name + ": " + found.why_not);
+    } else {
+      drivers.push_back(std::move(found.driver));
+    }
   }
-  std::string vendors = variable("OCL_ICD_VENDORS");
-  if (vendors.empty()) vendors = kVendors;
-  auto pocl = find_pocl(vendors);
-  if (!pocl) {
-    adopted.remarks.emplace_back("pocl: not here, or its build cannot be known");
+  if (drivers.empty()) {
+    adopted.remarks.emplace_back("no driver is here whose cache can be adopted");
     return;
   }
   options.program = program;
@@ -158,13 +162,32 @@ void adopt(const Call& call, const std::string& program, Adopted& adopted) {
     for (const std::string& each : adopted.cache->problems()) adopted.remarks.push_back(each);
     return;
   }
-  auto adoption = Adoption::open(*adopted.cache, std::move(*pocl), *options.dir);
-  if (!adoption) {
-    adopted.remarks.push_back(adoption.error().what);
-    return;
+  for (AdoptedDriver& driver : drivers) {
+    auto adoption = Adoption::open(*adopted.cache, std::move(driver), *options.dir);
+    if (!adoption) {
+      adopted.remarks.push_back(adoption.error().what);
+      continue;
+    }
+    adoption->lay();
+    adopted.adoptions.push_back(std::move(*adoption));
   }
-  adoption->lay();
-  adopted.adoptions.push_back(std::move(*adoption));
+}
+
+std::string programs_of(const AdoptionReport& found) {
+  const std::uint64_t hits = found.asked_programs - found.made_programs;
+  std::string text =
+      std::to_string(found.asked_programs) + " programs asked, " + std::to_string(hits) + " hits";
+  std::string tiers;
+  const std::pair<std::uint64_t, const char*> kTiers[] = {{found.there_programs, " there"},
+                                                          {found.disk_programs, " from disk"},
+                                                          {found.bundle_programs, " from bundles"},
+                                                          {found.remote_programs, " from remote"}};
+  for (const auto& [count, from] : kTiers) {
+    if (count != 0) tiers += (tiers.empty() ? "" : ", ") + std::to_string(count) + from;
+  }
+  if (!tiers.empty()) text += " (" + tiers + ")";
+  return text + ", " + std::to_string(found.made_programs) + " made; saved " +
+         settings::readable_duration(found.saved);
 }
 
 void report(const Adopted& adopted, Console& console) {
@@ -176,6 +199,11 @@ void report(const Adopted& adopted, Console& console) {
         std::to_string(found.laid_files) + " laid (" + settings::readable_size(found.laid_bytes) + "), " +
         std::to_string(found.taken_files) + " taken in (" + settings::readable_size(found.taken_bytes) + ")" +
         (found.removed_files == 0 ? "" : ", " + std::to_string(found.removed_files) + " removed") + '\n');
+    console.err("larder: " + each.driver().name + ": " + programs_of(found) + '\n');
+    for (const auto& [why, files] : found.not_kept) {
+      console.err("larder: " + each.driver().name + ": " + std::to_string(files) +
+                  " files could not be kept: " + printable(why) + '\n');
+    }
   }
 }
 
@@ -202,8 +230,10 @@ int run_run(Call& call) {
   const std::string program = words.front().substr(words.front().rfind('/') + 1);
   try_to(adopted, "adopt", [&] { adopt(call, program, adopted); });
   std::vector<std::string> more;
-  for (const Adoption& each : adopted.adoptions)
+  for (const Adoption& each : adopted.adoptions) {
     more.push_back(each.driver().variable + '=' + each.directory());
+    for (const std::string& line : each.driver().also) more.push_back(line);
+  }
   call.console().flush();
 
   const int code = start_and_wait(words, more, call);
@@ -230,7 +260,8 @@ extern const Command kRunCommand;
 const Command kRunCommand{
     "run",
     "start a program with its GPU drivers' caches kept by larder",
-    "Starts a program that knows nothing of larder. A driver that keeps a cache of its own (PoCL) gets a "
+    "Starts a program that knows nothing of larder. A driver that keeps a cache of its own (PoCL, Mesa) gets "
+    "a "
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
     "afterwards is kept as entries. The exit code is the program's, 128 and the signal's number when one "
     "ended "

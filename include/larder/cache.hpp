@@ -206,6 +206,7 @@ class LARDER_API Cache {
   std::vector<std::string> problems() const;
 
  private:
+  friend class Adoption;  // counts what drivers used, not what it looked at
   explicit Cache(std::unique_ptr<CacheCore> core) noexcept;
   Result<Product> request(const Recipe& recipe, detail::AnyMaker maker, const Request& how);
 

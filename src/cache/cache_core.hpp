@@ -52,6 +52,10 @@ class CacheCore {
   Result<Product> request(const Recipe& recipe, detail::AnyMaker maker, const Request& how);
   std::optional<Product> get(const Recipe& recipe, const Request& how);
   bool put(const Recipe& recipe, Bytes bytes, const Origin& origin);
+  // What the tiers below memory have, without counting it as a request.
+  std::optional<Product> look(const Recipe& recipe);
+  // put() of what somebody had to make for want of it: counted as a request that made it, never explained.
+  bool put_made(const Recipe& recipe, Bytes bytes, Nanoseconds cost);
   bool remove(const Recipe& recipe, Reason why);
   Cleared clear(const Selector& selector);
   bool flush(std::chrono::nanoseconds deadline);

@@ -324,6 +324,27 @@ bool CacheCore::put(const Recipe& recipe, Bytes bytes, const Origin& origin) {
   return on_disk || (held && answer.reason == Reason::none);
 }
 
+std::optional<Product> CacheCore::look(const Recipe& recipe) {
+  if (is_disabled_ || is_closed_.load(std::memory_order_relaxed)) return std::nullopt;
+  const Request how;
+  Attempt attempt{.recipe = recipe, .key = recipe.key(), .how = how, .mode = Mode::require_hit};
+  auto found = find_below(attempt);
+  if (!found) return std::nullopt;
+  return to_product(*found, attempt.outcome, Reason::none);
+}
+
+bool CacheCore::put_made(const Recipe& recipe, Bytes bytes, Nanoseconds cost) {
+  const std::uint64_t size = bytes.size();
+  if (!put(recipe, std::move(bytes), {.cost = cost})) return false;
+  counters_.count(Outcome::made);
+  counters_.count(Reason::absent);
+  counters_.count(Counter::making_ns, static_cast<std::uint64_t>(cost.count()));
+  (*histograms_)[Measure::miss_make_time].record(static_cast<std::uint64_t>(cost.count()));
+  (*histograms_)[Measure::binary_size].record(size);
+  note_soon();
+  return true;
+}
+
 void CacheCore::tell(const Attempt& attempt, const Product& product, Nanoseconds duration) noexcept {
   const bool hit = is_hit(attempt.outcome);
   const Nanoseconds saved = hit ? product.cost : Nanoseconds{0};

@@ -1,18 +1,17 @@
 #include "program/adopted.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "base/file.hpp"
 #include "base/transfer.hpp"
-#include "larder/driver_identity.hpp"
-#include "program/library_file.hpp"
+#include "cache/cache_core.hpp"
+#include "larder/events.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -21,15 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFileMax = std::uint64_t{256} << 20;
-
-// PoCL's layout: XX/HASH/program.bc, XX/HASH/KERNEL/SHAPE/KERNEL.so; empty marks of time; files of its own
-// making that it forgets to remove.
-bool is_worth_keeping_of_pocl(std::string_view name, std::string_view bytes) {
-  const std::string_view last = name.substr(name.rfind('/') + 1);
-  if (bytes.empty() || last.starts_with("tempfile") || name.find('/') == std::string_view::npos) return false;
-  if (last.ends_with(".so")) return is_whole_elf(bytes);
-  return last == "program.bc" && bytes.starts_with("BC\xc0\xde");
-}
 
 // A name as it stands in the index, which may come from elsewhere: relative, and nowhere upwards.
 bool is_harmless(std::string_view name) {
@@ -84,31 +74,37 @@ std::vector<std::string> files_in(const std::string& directory) {
   return names;
 }
 
-}  // namespace
-
-std::optional<AdoptedDriver> find_pocl(const std::string& vendors) {
-  std::error_code ignored;
-  for (const auto& each : fs::directory_iterator(vendors, ignored)) {
-    if (each.path().extension() != ".icd") continue;
-    const auto text = read_file(fs::canonical(each.path(), ignored).string());
-    if (!text) continue;
-    const std::string name = text->substr(0, text->find_first_of("\r\n"));
-    if (name.find("pocl") == std::string::npos) continue;
-    const std::string found = find_library(name);
-    if (found.empty()) continue;
-    const std::string library = fs::canonical(found, ignored).string();
-    const std::string build =
-        library_file_identity(library, fs::path(library).parent_path().string() + "/pocl");
-    const std::string processor = processor_identity();
-    if (build.empty() || processor.empty()) continue;
-    constexpr std::string_view kPrefixes[] = {"POCL_"};
-    constexpr std::string_view kHarmless[] = {"POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"};
-    return AdoptedDriver{"pocl", "POCL_CACHE_DIR",
-                         build + processor + environment_identity(kPrefixes, kHarmless),
-                         is_worth_keeping_of_pocl};
-  }
-  return std::nullopt;
+// A file that nobody has read since carries the earliest time of access. File systems that keep these times
+// only now and then still do so after one that lies before the last change.
+void forget_reading(const std::string& path) {
+  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = 0}, {.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
+  ::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
 }
+
+bool was_read(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && status.st_atim.tv_sec != 0;
+}
+
+Nanoseconds to_time(const struct statx_timestamp& stamp) {
+  return std::chrono::seconds(stamp.tv_sec) + Nanoseconds(stamp.tv_nsec);
+}
+
+// From the birth of its folder to its last change; nothing where the file system does not tell, or when the
+// folder is older than `began`.
+std::optional<Nanoseconds> time_of_making(const std::string& path, Nanoseconds began) {
+  struct statx folder {};
+  struct statx file {};
+  if (::statx(AT_FDCWD, path.substr(0, path.rfind('/')).c_str(), 0, STATX_BTIME, &folder) != 0 ||
+      ::statx(AT_FDCWD, path.c_str(), 0, STATX_MTIME, &file) != 0 || (folder.stx_mask & STATX_BTIME) == 0) {
+    return std::nullopt;
+  }
+  const Nanoseconds took = to_time(file.stx_mtime) - to_time(folder.stx_btime);
+  if (took.count() <= 0 || to_time(folder.stx_btime) < began) return std::nullopt;
+  return took;
+}
+
+}  // namespace
 
 Result<Adoption> Adoption::open(Cache& cache, AdoptedDriver driver, const std::string& root) {
   if (driver.identity.empty() || driver.is_worth_keeping == nullptr) {
@@ -147,7 +143,7 @@ Recipe Adoption::index_recipe() const {
 
 std::vector<std::string> Adoption::index() {
   std::vector<std::string> names;
-  const auto product = cache_->get(index_recipe());
+  const auto product = cache_->core_->look(index_recipe());
   if (!product) return names;
   for (std::string_view rest = product->bytes.text(); !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -157,47 +153,103 @@ std::vector<std::string> Adoption::index() {
   return names;
 }
 
+std::string Adoption::program_of(const std::string& file) const {
+  return driver_.program_of == nullptr ? file : std::string(driver_.program_of(file));
+}
+
 void Adoption::lay() {
+  // The times of files lag behind by up to a tick.
+  began_ = Nanoseconds(Clock::system().unix_ns()) - std::chrono::milliseconds(20);
   for (const std::string& name : index()) {
     const std::string path = directory_ + '/' + name;
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(path, ignored))) {
       ++report_.known_files;
+      there_.emplace(name, Outcome::memory_hit);
+      forget_reading(path);
       continue;
     }
-    const auto product = cache_->get(recipe_of(name));
+    const auto product = cache_->core_->look(recipe_of(name));
     if (!product) lost_.push_back(name);
     if (!product || !write_file(path, product->bytes.view())) continue;
+    there_.emplace(name, product->outcome);
+    forget_reading(path);
     ++report_.laid_files;
     report_.laid_bytes += product->bytes.size();
   }
 }
 
 void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
-  const std::vector<std::string> indexed = index();
-  std::set<std::string> known(indexed.begin(), indexed.end());
-  for (const std::string& name : lost_) known.erase(name);
-  std::vector<std::pair<std::string, Bytes>> fresh;
+  std::vector<std::string> known = index();
+  for (const std::string& name : lost_)
+    known.erase(std::remove(known.begin(), known.end(), name), known.end());
+  std::sort(known.begin(), known.end());
+  std::vector<std::string> fresh;
   for (const std::string& name : files_in(directory_)) {
-    if (known.find(name) != known.end() || !is_harmless(name)) continue;
-    auto bytes = read_file(directory_ + '/' + name);
-    if (!bytes || !driver_.is_worth_keeping(name, *bytes)) continue;
-    fresh.emplace_back(name, Bytes(std::move(*bytes)));
+    if (!std::binary_search(known.begin(), known.end(), name) && is_harmless(name)) fresh.push_back(name);
   }
-  const auto share = cost / static_cast<std::int64_t>(std::max<std::size_t>(fresh.size(), 1));
-  for (const auto& [name, bytes] : fresh) {
-    if (!cache_->put(recipe_of(name), bytes, {.cost = share})) continue;
-    known.insert(name);
-    ++report_.taken_files;
-    report_.taken_bytes += bytes.size();
-  }
-  if (report_.taken_files != 0) {
-    std::string lines;
-    for (const std::string& name : known) lines += name + '\n';
-    (void)cache_->get_or_make(index_recipe(), [&] { return Made{.bytes = Bytes(lines)}; },
-                              {.mode = Mode::refresh});
-  }
+  count_used(fresh);
+  keep(fresh, std::move(known), cost);
   remove_oldest(bytes_max);
+}
+
+// Before anything of larder reads the files.
+void Adoption::count_used(const std::vector<std::string>& fresh) {
+  std::map<std::string, Outcome> programs;  // the dearest way by which one of its files came
+  for (const auto& [name, from] : there_) {
+    if (!was_read(directory_ + '/' + name)) continue;
+    Outcome& outcome = programs.try_emplace(program_of(name), from).first->second;
+    outcome = std::max(outcome, from);
+    // As a request, so that what drivers use is known to be of use.
+    if (const auto product = cache_->get(recipe_of(name))) report_.saved += product->cost;
+  }
+  for (const std::string& name : fresh) {
+    const auto bytes = read_file(directory_ + '/' + name);
+    if (bytes && driver_.is_worth_keeping(name, *bytes)) programs[program_of(name)] = Outcome::made;
+  }
+  report_.asked_programs = programs.size();
+  for (const auto& [program, outcome] : programs) {
+    report_.there_programs += outcome == Outcome::memory_hit ? 1 : 0;
+    report_.disk_programs += outcome == Outcome::disk_hit ? 1 : 0;
+    report_.bundle_programs += outcome == Outcome::bundle_hit ? 1 : 0;
+    report_.remote_programs += outcome == Outcome::remote_hit ? 1 : 0;
+    report_.made_programs += outcome == Outcome::made ? 1 : 0;
+  }
+}
+
+void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost) {
+  std::string why;
+  const auto listening = subscribe([&why](const Event& event) {
+    if (event.kind == EventKind::warning && event.reason != Reason::none) why = name(event.reason);
+  });
+  const Nanoseconds share = cost / static_cast<std::int64_t>(std::max<std::size_t>(fresh.size(), 1));
+  for (const std::string& file : fresh) {
+    const std::string path = directory_ + '/' + file;
+    auto bytes = read_file(path);
+    if (!bytes) {
+      ++report_.not_kept["unreadable, or above " + std::to_string(kFileMax >> 20) + " MiB"];
+      continue;
+    }
+    if (!driver_.is_worth_keeping(file, *bytes)) continue;  // scratch of the driver's
+    const Nanoseconds took =
+        driver_.program_of == nullptr ? share : time_of_making(path, began_).value_or(share);
+    const std::uint64_t size = bytes->size();
+    why.clear();
+    const bool is_kept = cache_->core_->put_made(recipe_of(file), Bytes(std::move(*bytes)), took);
+    if (!is_kept || !why.empty()) {
+      ++report_.not_kept[why.empty() ? "switched off" : why];
+      continue;
+    }
+    known.push_back(file);
+    ++report_.taken_files;
+    report_.taken_bytes += size;
+  }
+  if (report_.taken_files == 0) return;
+  std::sort(known.begin(), known.end());
+  std::string lines;
+  for (const std::string& name : known) lines += name + '\n';
+  cache_->core_->remove(index_recipe(), Reason::refreshed);
+  cache_->put(index_recipe(), Bytes(lines));
 }
 
 void Adoption::remove_oldest(std::uint64_t bytes_max) {
@@ -206,14 +258,12 @@ void Adoption::remove_oldest(std::uint64_t bytes_max) {
     std::uint64_t files = 0;
     fs::file_time_type used = fs::file_time_type::min();
   };
-  std::map<std::string, Folder> folders;  // by the first two components: a program each
+  std::map<std::string, Folder> folders;  // a program each
   std::uint64_t total = 0;
   std::error_code ignored;
   for (const std::string& name : files_in(directory_)) {
-    const std::size_t first = name.find('/');
-    const std::size_t second = first == std::string::npos ? first : name.find('/', first + 1);
     const fs::path path = directory_ + '/' + name;
-    Folder& folder = folders[name.substr(0, second)];
+    Folder& folder = folders[program_of(name)];
     const std::uint64_t bytes = fs::file_size(path, ignored);
     folder.bytes += bytes;
     folder.files += 1;

@@ -6,27 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "larder/cache.hpp"
+#include "program/adopted_driver.hpp"
 
 namespace larder {
-
-// A driver that keeps a cache, as far as it can be known without loading it.
-struct AdoptedDriver {
-  std::string name;      // `pocl`
-  std::string variable;  // of the environment, which names its directory
-  std::string identity;  // its build, what the processor can do, what else it reads of the environment
-  // True for a file that is whole and worth keeping, by its name in the directory and its bytes.
-  bool (*is_worth_keeping)(std::string_view name, std::string_view bytes) = nullptr;
-};
-
-// PoCL, when the OpenCL loader of this machine would load it; `vendors` is the loader's directory of drivers.
-std::optional<AdoptedDriver> find_pocl(const std::string& vendors);
 
 struct AdoptionReport {
   std::uint64_t laid_files = 0;  // written into the directory beforehand
@@ -35,6 +23,16 @@ struct AdoptionReport {
   std::uint64_t taken_bytes = 0;
   std::uint64_t known_files = 0;    // there before, and there now
   std::uint64_t removed_files = 0;  // so that the directory stays within its bound
+
+  // Programs that the driver was asked for while it ran, as far as it read their files.
+  std::uint64_t asked_programs = 0;
+  std::uint64_t there_programs = 0;   // found in the directory, where an earlier run had left them
+  std::uint64_t disk_programs = 0;    // laid there beforehand from the store, ...
+  std::uint64_t bundle_programs = 0;  // ... from a bundle, ...
+  std::uint64_t remote_programs = 0;  // ... from a remote tier
+  std::uint64_t made_programs = 0;    // all or a part of it
+  Nanoseconds saved{0};               // what making had cost of what was found
+  std::map<std::string, std::uint64_t> not_kept;  // why, and how many files
 };
 
 class Adoption {
@@ -48,8 +46,10 @@ class Adoption {
 
   // Before the program: writes what the cache knows and the directory lacks.
   void lay();
-  // After it: keeps what is new. `cost` is what making all of it took; the directory shrinks to `bytes_max`,
-  // by the programs that were not used for longest, never by those used within the last hour.
+  // After it: keeps what is new, and counts what was used. What a file cost is the time between the birth of
+  // its folder and its last change, where the driver makes a folder for it and the file system tells; else
+  // its share of `cost`, what the whole run took. The directory shrinks to `bytes_max`, by the programs that
+  // were not used for longest, never by those used within the last hour.
   void take_in(Nanoseconds cost, std::uint64_t bytes_max);
   const AdoptionReport& report() const noexcept { return report_; }
 
@@ -60,12 +60,17 @@ class Adoption {
   Recipe recipe_of(std::string_view file) const;
   Recipe index_recipe() const;
   std::vector<std::string> index();
+  std::string program_of(const std::string& file) const;
+  void count_used(const std::vector<std::string>& fresh);
+  void keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost);
   void remove_oldest(std::uint64_t bytes_max);
 
   Cache* cache_;
   AdoptedDriver driver_;
   std::string directory_;
-  std::vector<std::string> lost_;  // indexed, but neither the directory nor the cache has them
+  std::map<std::string, Outcome> there_;  // files that lay there when the program began, and where from
+  std::vector<std::string> lost_;         // indexed, but neither the directory nor the cache has them
+  Nanoseconds began_{0};                  // since 1970
   AdoptionReport report_;
 };
 

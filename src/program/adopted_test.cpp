@@ -25,7 +25,12 @@ bool takes_all_but_drafts(std::string_view name, std::string_view bytes) {
 }
 
 AdoptedDriver driver(std::string identity = "build 1") {
-  return {"fake", "FAKE_CACHE_DIR", std::move(identity), takes_all_but_drafts};
+  return {"fake",
+          "FAKE_CACHE_DIR",
+          std::move(identity),
+          takes_all_but_drafts,
+          [](std::string_view name) { return name.substr(0, name.find('/', 3)); },
+          {}};
 }
 
 void write(const fs::path& path, std::string_view text) {
@@ -160,6 +165,67 @@ TEST_F(AdoptionTest, StaysWithinItsBoundByRemovingTheOldest) {
   EXPECT_EQ(report.removed_files, 1u);
   EXPECT_FALSE(fs::exists(directory_ + "/AB/old"));
   EXPECT_TRUE(fs::exists(directory_ + "/AB/new"));
+}
+
+// What a driver reads, and nothing else, is a program that it was asked for.
+TEST_F(AdoptionTest, CountsTheProgramsThatTheDriverReadAndMade) {
+  const AdoptionReport first = run([](const fs::path& in) {
+    write(in / "AB/1/program.bc", "one");
+    write(in / "AB/1/kernel/8/kernel.so", "one of it");
+    write(in / "AB/2/program.bc", "two");
+  });
+  EXPECT_EQ(first.asked_programs, 2u);
+  EXPECT_EQ(first.made_programs, 2u);
+  const AdoptionReport second =
+      run([](const fs::path& in) { EXPECT_EQ(read(in / "AB/1/program.bc"), "one"); });
+  EXPECT_EQ(second.asked_programs, 1u);
+  EXPECT_EQ(second.there_programs, 1u);
+  EXPECT_EQ(second.made_programs, 0u);
+  EXPECT_GT(second.saved.count(), 0);
+  fs::remove_all(directory_);
+  const AdoptionReport third = run([](const fs::path& in) {
+    EXPECT_EQ(read(in / "AB/1/program.bc"), "one");
+    EXPECT_EQ(read(in / "AB/2/program.bc"), "two");
+    write(in / "AB/2/kernel/8/kernel.so", "the rest of it");
+  });
+  EXPECT_EQ(third.asked_programs, 2u);
+  EXPECT_EQ(third.disk_programs, 1u);
+  EXPECT_EQ(third.made_programs, 1u) << "a part of it";
+  Cache cache = Cache::open(options());
+  cache.close(1s);
+}
+
+TEST_F(AdoptionTest, CountsInTheStoreWhatTheDriverUsedAndMade) {
+  run([](const fs::path& in) {
+    write(in / "AB/1/program.bc", "one");
+    write(in / "AB/2/program.bc", "two");
+  });
+  Cache cache = Cache::open(options());
+  auto adoption = Adoption::open(cache, driver(), root());
+  ASSERT_TRUE(adoption);
+  adoption->lay();
+  EXPECT_EQ(cache.stats().totals.requests(), 0u) << "laying is no use";
+  read(adoption->directory() + "/AB/2/program.bc");
+  write(adoption->directory() + "/AB/3/program.bc", "three");
+  adoption->take_in(1s, kNoBound);
+  EXPECT_EQ(cache.stats().totals.hits(), 1u);
+  EXPECT_EQ(cache.stats().totals[Outcome::made], 1u);
+  EXPECT_EQ(cache.stats().totals.requests(), 2u);
+}
+
+TEST_F(AdoptionTest, SaysWhatItCouldNotKeepAndWhy) {
+  Options small = options();
+  small.entry_size_max = 1000;
+  Cache cache = Cache::open(small);
+  auto adoption = Adoption::open(cache, driver(), root());
+  ASSERT_TRUE(adoption);
+  adoption->lay();
+  write(adoption->directory() + "/AB/1/program.bc", std::string(5000, 'x'));
+  adoption->take_in(1s, kNoBound);
+  EXPECT_EQ(adoption->report().taken_files, 0u);
+  EXPECT_EQ(adoption->report().made_programs, 1u);
+  const std::map<std::string, std::uint64_t> expected{{"too_large", 1}};
+  EXPECT_EQ(adoption->report().not_kept, expected);
 }
 
 TEST(LibraryFile, NamesALibraryAndWhatItBringsAlong) {
