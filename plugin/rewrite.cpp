@@ -3,10 +3,13 @@
 //   F        [what F does for the simplest arguments, if that is cheap] then: look into the table, inline.
 //            Hit: return. Miss: F.miss. No table at present: F.slow. A leaf: no frame, no call on the way to
 //            a hit.
-//   F.slow   counts down while the table is off, else asks the library what to do.
+//            While the table is off, F counts down and goes on as F.plain.
+//   F.slow   asks the library what to do.
 //   F.miss   works and stores. Where F calls itself it holds F's body, whose calls go to F again.
 //   F.plain  the body as plain -O2 made it. A tree of calls has four copies that call each other in turn, and
-//            only the last one calls F: so three of four levels pay nothing while the table is off.
+//   only
+//            the first call of the last one counts down and may go to F: so most pay nothing while the table
+//            is off.
 //   F.outer  a linear recursion's other way: F.plain works, only the call from outside is stored.
 //
 // Every key word and value is frozen: padding and undefined bits may be anything, but must be one thing.
@@ -40,7 +43,7 @@ constexpr uint64_t kOdd[LARDER_REUSE_KEY_WORDS_MAX] = {
 constexpr unsigned kStride = 4;           // copies of a tree's plain body
 constexpr unsigned kStrideSizeMax = 400;  // instructions; larger bodies have one
 // Words of a larder_reuse_place.
-enum { kSlots, kShift, kCountdown, kStackFloor, kStackSpan, kPlaceWords = 8 };
+enum { kSlots, kShift, kCountdown, kStackFloor, kStackSpan, kTable, kRoom, kBusy, kPlaceWords };
 
 class Rewriter {
  public:
@@ -81,11 +84,14 @@ class Rewriter {
   }
   Value* place_pointer(Builder& build) { return build.CreatePointerCast(place_, words_); }
   void tail_call(Builder& build, Function& from, Function& to);
-  void put(Builder& build, const Key& key, Value* result);
+  void put(Instruction* before, const Key& key, Value* result);
+  void call_put(Builder& build, const Key& key, ArrayRef<Value*> values);
   void store_unless_tainted(Instruction* before, const Key& key, Value* result, Value* taint_before);
   BasicBlock* peel(Function& function);
   void fill_front(Function& function, BasicBlock* lookup);
   void fill_slow();
+  Value* is_still_off(Builder& build);
+  void count_down_at(CallBase& call, Function& first, Function& function);
   void fill_miss(Recursion recursion, bool is_recursive);
   void fill_outer();
   void guard_stack(Function& function, BasicBlock* body, Function& low);
@@ -224,9 +230,7 @@ void Rewriter::tail_call(Builder& build, Function& from, Function& to) {
   build.CreateRet(call);
 }
 
-void Rewriter::put(Builder& build, const Key& key, Value* result) {
-  SmallVector<Value*, 4> values;
-  to_words(build, result, values);
+void Rewriter::call_put(Builder& build, const Key& key, ArrayRef<Value*> values) {
   Value* const place = place_pointer(build);
   if (key.words.size() == 1 && values.size() == 1) {
     const FunctionCallee callee = module_.getOrInsertFunction("larder_reuse_put_small", build.getVoidTy(),
@@ -250,16 +254,72 @@ void Rewriter::put(Builder& build, const Key& key, Value* result) {
   build.CreateCall(callee, {place, site_, key.hash, key_memory, value_memory})->setDoesNotThrow();
 }
 
+// In place while there is room, as larder_reuse.h has it; else, and for a sample of the keys, by a call.
+void Rewriter::put(Instruction* before, const Key& key, Value* result) {
+  Builder build(before);
+  SmallVector<Value*, 4> values;
+  to_words(build, result, values);
+  BasicBlock* const head = before->getParent();
+  BasicBlock* const rest = SplitBlock(head, before);
+  Function* const function = head->getParent();
+  BasicBlock* const begin = BasicBlock::Create(context_, "larder.store", function, rest);
+  BasicBlock* const write = BasicBlock::Create(context_, "larder.write", function, rest);
+  BasicBlock* const shut = BasicBlock::Create(context_, "larder.shut", function, rest);
+  BasicBlock* const call = BasicBlock::Create(context_, "larder.put", function, rest);
+  MDNode* const likely = MDBuilder(context_).createBranchWeights(15, 1);
+  const auto load = [&](unsigned word) { return build.CreateLoad(word_, place_word(build, word), true); };
+  const auto store = [&](Value* value, unsigned word) {
+    build.CreateStore(value, place_word(build, word), true);
+  };
+  if (DebugLoc where = before->getDebugLoc()) build.SetCurrentDebugLocation(where);
+
+  head->getTerminator()->eraseFromParent();
+  build.SetInsertPoint(head);
+  Value* const room = load(kRoom);
+  Value* const mixed = build.CreateMul(build.CreateXor(key.hash, build.CreateLShr(key.hash, 32)),
+                                       ConstantInt::get(word_, kOdd[1]));
+  Value* const is_sampled =
+      build.CreateICmpULT(mixed, build.getInt64(uint64_t{1} << LARDER_REUSE_SAMPLE_SHIFT));
+  Value* const is_here =
+      build.CreateAnd(build.CreateICmpNE(room, build.getInt64(0)), build.CreateNot(is_sampled));
+  build.CreateCondBr(is_here, begin, call, likely);
+
+  build.SetInsertPoint(begin);
+  Value* const busy = load(kBusy);
+  store(build.CreateAdd(busy, build.getInt64(1)), kBusy);
+  Value* const slots = load(kSlots);
+  build.CreateCondBr(build.CreateICmpNE(slots, build.getInt64(0)), write, shut, likely);
+
+  build.SetInsertPoint(write);
+  const uint64_t words = signature_->key_words + signature_->value_words;
+  Value* const index = build.CreateMul(build.CreateLShr(key.hash, load(kShift)), build.getInt64(words));
+  Value* const slot = build.CreateInBoundsGEP(word_, build.CreateIntToPtr(slots, words_), index);
+  store(build.getInt64(0), kSlots);
+  uint64_t at = 0;
+  const auto keep = [&](Value* value) {
+    build.CreateStore(value, build.CreateConstInBoundsGEP1_64(word_, slot, at++), true);
+  };
+  for (Value* const word : key.words) keep(word);
+  for (Value* const word : values) keep(word);
+  store(slots, kSlots);
+  store(build.CreateSub(room, build.getInt64(1)), kRoom);
+  store(busy, kBusy);
+  build.CreateBr(rest);
+
+  build.SetInsertPoint(shut);
+  store(busy, kBusy);
+  build.CreateBr(call);
+
+  build.SetInsertPoint(call);
+  call_put(build, key, values);
+  build.CreateBr(rest);
+}
+
 void Rewriter::store_unless_tainted(Instruction* before, const Key& key, Value* result, Value* taint_before) {
-  if (taint_before == nullptr) {
-    Builder build(before);
-    return put(build, key, result);
-  }
+  if (taint_before == nullptr) return put(before, key, result);
   Builder build(before);
   Value* const is_clean = build.CreateICmpEQ(build.CreateLoad(word_, taint()), taint_before);
-  Instruction* const then = SplitBlockAndInsertIfThen(is_clean, before, false);
-  Builder storing(then);
-  put(storing, key, result);
+  put(SplitBlockAndInsertIfThen(is_clean, before, false), key, result);
 }
 
 // Blocks from the entry on that are cheap and lead to a return stay; the others make way for the look-up.
@@ -362,25 +422,56 @@ void Rewriter::fill_front(Function& function, BasicBlock* lookup) {
   build.SetInsertPoint(miss);
   tail_call(build, function, *miss_);
   build.SetInsertPoint(slow);
+  BasicBlock* const off = BasicBlock::Create(context_, "larder.off", &function);
+  BasicBlock* const ask = BasicBlock::Create(context_, "larder.ask", &function);
+  build.CreateCondBr(is_still_off(build), off, ask, likely);
+  build.SetInsertPoint(off);
+  tail_call(build, function, *off_);
+  build.SetInsertPoint(ask);
   tail_call(build, function, *slow_);
+}
+
+// Counts down; true while the table stays off.
+Value* Rewriter::is_still_off(Builder& build) {
+  Value* const countdown = place_word(build, kCountdown);
+  Value* const left = build.CreateSub(build.CreateLoad(word_, countdown), build.getInt64(1));
+  build.CreateStore(left, countdown);
+  return build.CreateICmpSGE(left, build.getInt64(0));
+}
+
+// In the last copy of a tree's plain body: a call of the first copy while the table is off, else of the
+// function.
+void Rewriter::count_down_at(CallBase& call, Function& first, Function& function) {
+  call.setCalledFunction(&function);
+  forget_purity(call);
+  if (!isa<CallInst>(call)) return;
+  Builder build(&call);
+  Instruction* off = nullptr;
+  Instruction* on = nullptr;
+  SplitBlockAndInsertIfThenElse(is_still_off(build), &call, &off, &on,
+                                MDBuilder(context_).createBranchWeights(2000, 1));
+  Instruction* const plain = call.clone();
+  Instruction* const asked = call.clone();
+  plain->insertBefore(off);
+  asked->insertBefore(on);
+  cast<CallBase>(plain)->setCalledFunction(&first);
+  Builder join(&call);
+  PHINode* const result = join.CreatePHI(call.getType(), 2);
+  result->addIncoming(plain, off->getParent());
+  result->addIncoming(asked, on->getParent());
+  call.replaceAllUsesWith(result);
+  call.eraseFromParent();
 }
 
 void Rewriter::fill_slow() {
   Function& function = *slow_;
   BasicBlock* const entry = BasicBlock::Create(context_, "", &function);
   BasicBlock* const off = BasicBlock::Create(context_, "off", &function);
-  BasicBlock* const ask = BasicBlock::Create(context_, "ask", &function);
   BasicBlock* const hit = BasicBlock::Create(context_, "hit", &function);
   BasicBlock* const compute = BasicBlock::Create(context_, "compute", &function);
   Builder build(entry);
   Value* const key_memory = build.CreateAlloca(word_, build.getInt64(signature_->key_words));
   Value* const value_memory = build.CreateAlloca(word_, build.getInt64(signature_->value_words));
-  Value* const countdown = place_word(build, kCountdown);
-  Value* const left = build.CreateSub(build.CreateLoad(word_, countdown), build.getInt64(1));
-  build.CreateStore(left, countdown);
-  build.CreateCondBr(build.CreateICmpSGE(left, build.getInt64(0)), off, ask);
-
-  build.SetInsertPoint(ask);
   const Key key = read_key(build, function);
   for (size_t i = 0; i < key.words.size(); ++i)
     build.CreateStore(key.words[i], build.CreateConstInBoundsGEP1_64(word_, key_memory, i));
@@ -573,8 +664,14 @@ void Rewriter::rewrite(Function& function, const Summary& summary, const Signatu
       SmallVector<Function*, kStride> levels{plain};
       while (levels.size() < count) levels.push_back(copy(*plain, name + kPlainSuffix));
       for (unsigned i = 0; i < count; ++i) {
+        bool is_first = true;
         for (CallBase* const call : self_calls(*levels[i], *plain)) {
-          call->setCalledFunction(i + 1 == count ? &function : levels[i + 1]);
+          if (i + 1 == count && is_first) {
+            count_down_at(*call, *levels[0], function);
+            is_first = false;
+            continue;
+          }
+          call->setCalledFunction(levels[(i + 1) % count]);
           forget_purity(*call);
         }
         forget_purity(*levels[i]);

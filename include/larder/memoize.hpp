@@ -6,16 +6,14 @@
 //   });
 //
 // Whether f is pure is the caller's promise (for proof, there is the compiler plugin: docs/reuse.md). What it
-// costs, next to calling f (docs/reuse.md has the figures and their command):
-//   - by default each thread has a table of its own: a hit is a few nanoseconds and touches nothing shared;
-//   two
-//     threads may both compute a result
-//   - shared: a hit is a look-up in a MemoryTier, about a hundred times that; each result is computed once,
-//   others
-//     wait for it, and no lock is held meanwhile
+// costs, next to calling f (docs/benchmarks.md has the figures and their command):
+//   - by default each thread has a table of its own: a hit with a number as argument takes 2 ns more than an
+//     empty call, with a string of 40 bytes 25 ns, a miss 20 ns, and nothing shared is touched; two threads
+//     may both compute a result
+//   - shared: a hit is a look-up of a recipe in a MemoryTier, 150 ns, a miss 1 us; each result is computed
+//     once, others wait for it, and no lock is held meanwhile
 //   - kept (a cache is given): what the thread's table does not have is asked of the cache, which may find it
-//   on
-//     disk, made by another process. `name` and `version` are part of its identity: change the version
+//     on disk, made by another process. `name` and `version` are part of its identity: change the version
 //     whenever f's results change
 //
 // Arguments are compared by their bits where they are numbers (-0.0 is not 0.0, a NaN is itself), else by ==.

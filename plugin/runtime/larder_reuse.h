@@ -8,7 +8,9 @@
  *   slots == NULL otherwise              larder_reuse_slow() says what to do
  *   slots != NULL                        slot = slots + (hash >> shift) * (key_words + value_words)
  *                                        equal key words, read again after the value words: a hit
- *   after working, nothing impure done   larder_reuse_put()
+ *   after working, nothing impure done   where room > 0 and the key is none of the sample, it stores itself:
+ *                                        ++busy, slots = NULL, the slot's words, slots, --room, --busy;
+ *                                        else larder_reuse_put()
  *
  * hash is the exclusive or of key[i] * larder_reuse_odd[i] (key[i] ^ key[i] >> 32 where the site says fold).
  * A slot that was never written holds zeroes, and zeroes hash to slot 0, which holds a key that belongs
@@ -29,6 +31,8 @@ extern "C" {
 #define LARDER_REUSE_VERSION 1
 #define LARDER_REUSE_KEY_WORDS_MAX 8
 #define LARDER_REUSE_VALUE_WORDS_MAX 4
+/* Of the sample are keys for which (hash ^ hash >> 32) * larder_reuse_odd[1] >> LARDER_REUSE_SAMPLE_SHIFT is 0. */
+#define LARDER_REUSE_SAMPLE_SHIFT 60
 
 /* Flags of a site. */
 enum {
@@ -69,7 +73,8 @@ struct larder_reuse_place {
   uint64_t stack_floor; /* memoized frames may stand at stack_floor + [0, stack_span); below, work without */
   uint64_t stack_span;
   struct larder_reuse_table* table;
-  uint64_t spare[2];
+  uint64_t room; /* as many results may be stored without a call */
+  uint64_t busy; /* stores under way; a signal handler that interrupts one is told to work without */
 };
 
 /* What larder_reuse_slow() says. */
@@ -88,6 +93,9 @@ void larder_reuse_put_small(struct larder_reuse_place* place, const struct larde
                             uint64_t hash, uint64_t key, uint64_t value);
 /* The module of `site` is being unloaded: no place of it is touched again. */
 void larder_reuse_forget(const struct larder_reuse_site* site);
+
+/* Forgets all results of the calling thread. Not for signal handlers, nor from within a memoized function. */
+void larder_reuse_clear(void);
 
 struct larder_reuse_totals {
   uint64_t tables;    /* alive, of all threads */

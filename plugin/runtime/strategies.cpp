@@ -93,7 +93,7 @@ void use(Table& table, uint64_t i) {
 }
 
 uint64_t strategy_of(const Site& site) {
-  const char* name = getenv("LARDER_REUSE_STRATEGY");
+  const char* name = value_of("LARDER_REUSE_STRATEGY");
   if (name == nullptr) return site.strategy;
   if (strcmp(name, "round_robin") == 0) return LARDER_REUSE_ROUND_ROBIN;
   if (strcmp(name, "lru_vector") == 0) return LARDER_REUSE_LRU_VECTOR;
@@ -146,6 +146,14 @@ void put_in_vector(Table& table, const uint64_t* key, const uint64_t* value) noe
     bucket = i + 1;
   }
   use(table, i);
+}
+
+void clear_vector(Table& table) noexcept {
+  Vector* const vector = table.vector;
+  if (vector == nullptr) return;
+  memset(vector->elements, 0, vector->bytes);
+  vector->count = vector->next = vector->recent = 0;
+  vector->counter = UINT64_MAX;
 }
 
 void free_vector(Table& table) noexcept {

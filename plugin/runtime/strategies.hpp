@@ -11,6 +11,7 @@ namespace larder::reuse {
 bool prepare_vector(Table& table, Place& place) noexcept;
 int find_in_vector(Table& table, const uint64_t* key, uint64_t* value) noexcept;
 void put_in_vector(Table& table, const uint64_t* key, const uint64_t* value) noexcept;
+void clear_vector(Table& table) noexcept;
 void free_vector(Table& table) noexcept;
 
 }  // namespace larder::reuse

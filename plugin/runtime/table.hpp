@@ -5,6 +5,11 @@
 //   look  every call is counted; after a window of calls the table settles:
 //         -> on   when what hits save outweighs what looking costs
 //         -> off  otherwise, for a number of calls that doubles each time
+//   attempt  a tree of calls begins switched on, for a few misses: many are over by then
+//         -> look   when hardly any call from outside was answered meanwhile: a deep tree
+//         -> weigh  when many were: their time is known now
+//   weigh calls from outside are timed without the table
+//         -> on, off  as the times say
 //   on    hits never come here; misses are counted, and after a number that doubles each time -> look
 //   off   nothing is counted but calls, inline; at zero -> look
 //   fixed one of the seed's strategies, or the profile: stays
@@ -12,7 +17,8 @@
 // Invariants:
 //   T1  Slots are written only while place->slots is null, so that a signal handler of this thread never
 //   reads a
-//       half-written slot.
+//       half-written slot. Rewritten code keeps this as well and marks its place busy meanwhile: the library
+//       then leaves it alone, so that slots that are about to be written are still those of the place.
 //   T2  Slots that were outgrown stay mapped until the thread ends: an interrupted reader may still look at
 //   them.
 //       Tables grow by four, so these are at most a third of what is in use.
@@ -29,7 +35,7 @@ namespace larder::reuse {
 using Site = larder_reuse_site;
 using Place = larder_reuse_place;
 
-enum class Phase : unsigned char { look, on, off, fixed };
+enum class Phase : unsigned char { look, attempt, weigh, on, off, fixed };
 
 struct Thread;
 struct Vector;
@@ -50,6 +56,7 @@ struct larder_reuse_table {
   uint64_t calls = 0;         // in this look
   uint64_t hits = 0;          // in this look
   uint64_t misses = 0;        // while on, since the last look
+  uint64_t room = 0;          // that the place was given last
   uint64_t misses_max = 0;    // the next look comes after as many
   int64_t pause = 0;          // the next off phase lasts as many calls
   // What working costs, by the cycle counter. One call is timed at a time.
@@ -59,6 +66,13 @@ struct larder_reuse_table {
   uint64_t cycles = 0;
   uint64_t timed = 0;
   uint64_t longest = 0;
+  // A tree of calls, in attempt and weigh: calls from outside are those whose frames stand highest.
+  bool is_shallow = false;
+  uint64_t top = 0;
+  uint64_t outers = 0;
+  uint64_t since = 0;  // cycles when the count began; linear recursion: when the second half of a look did
+  uint64_t born = 0;   // cycles when this table was made
+  uint64_t with_table = 0;  // cycles per call from outside
   // Linear recursion: the first half of a look, which memoizes calls from outside only.
   uint64_t outer_calls = 0;
   uint64_t outer_hits = 0;
@@ -79,8 +93,12 @@ using Table = larder_reuse_table;
 
 // Outcomes are those of larder_reuse_slow.
 int look_up(Table& table, Place& place, uint64_t hash, const uint64_t* key, uint64_t* value);
-void insert(Table& table, Place& place, uint64_t hash, const uint64_t* key, const uint64_t* value);
+// `stack` is where the caller's frame stands.
+void insert(Table& table, Place& place, uint64_t hash, const uint64_t* key, const uint64_t* value,
+            uint64_t stack);
 // Gives a fresh table its slots and first phase; false: no memory.
 bool prepare(Table& table, Place& place);
+// Forgets all results; what follows is as it was at first, but in the memory that is there.
+void clear(Table& table, Place& place);
 
 }  // namespace larder::reuse

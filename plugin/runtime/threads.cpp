@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -56,11 +57,29 @@ void unlock() noexcept {
   __atomic_store_n(&list_lock, 0, __ATOMIC_RELEASE);
 }
 
+// What Linux 6.11 and later answer about one mapping, where older ones have to be read all.
+struct MapQuery {
+  uint64_t size, flags, address, start, end, rest[8];
+};
+constexpr unsigned long kMapQuery = 0xc0686611;  // PROCMAP_QUERY
+
 // The pages that hold both the frame at `here` and the thread's control block are the stack that glibc made
 // for it. pthread_getattr_np() knows as well, but allocates, which a signal handler must not.
 void find_stack(Thread& thread, uint64_t here) noexcept {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
+  MapQuery query{};
+  query.size = sizeof query;
+  query.address = here;
+  if (ioctl(file, kMapQuery, &query) == 0) {
+    const auto self = static_cast<uint64_t>(pthread_self());
+    if (self >= here && self < query.end) {
+      thread.stack_low = query.start;
+      thread.stack_top = self;
+    }
+    ::close(file);
+    return;
+  }
   char text[4096];
   uint64_t numbers[2] = {0, 0};
   int field = 0;  // 0 and 1: the addresses of a line; 2: the rest of it
@@ -165,9 +184,15 @@ void after_fork_in_child() {
   after_fork();
 }
 
+// At load already, so that a program's first call need not pay for it; a constructor that memoizes may come
+// before.
 void start() {
   has_key = pthread_key_create(&end_key, end_thread) == 0;
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+__attribute__((constructor)) void start_early() {
+  pthread_once(&start_once, start);
 }
 
 // The library itself is being unloaded: its destructor must not be called any more.
@@ -178,8 +203,18 @@ __attribute__((destructor)) void stop() {
 
 }  // namespace
 
+const char* value_of(const char* variable) noexcept {
+  const size_t size = __builtin_strlen(variable);
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
+    size_t at = 0;
+    while (at < size && (*one)[at] == variable[at]) ++at;
+    if (at == size && (*one)[at] == '=') return *one + at + 1;
+  }
+  return nullptr;
+}
+
 uint64_t number_of(const char* variable, uint64_t otherwise) noexcept {
-  const char* text = getenv(variable);
+  const char* text = value_of(variable);
   if (text == nullptr || *text < '0' || *text > '9') return otherwise;
   char* end = nullptr;
   const uint64_t number = strtoull(text, &end, 10);
@@ -274,15 +309,16 @@ Table* make_table(Thread& thread, Place& place, const Site& site) noexcept {
   auto* table = new (piece) Table();
   table->site = &site;
   table->place = &place;
+  // First, since what a linear recursion's look does is to leave no room for frames that memoize.
+  if ((site.flags & (LARDER_REUSE_TREE | LARDER_REUSE_LINEAR)) != 0)
+    measure_stack(thread, place);
+  else
+    place.stack_span = UINT64_MAX;
   if (!prepare(*table, place)) return nullptr;
   lock();
   table->next = thread.tables;
   thread.tables = table;
   unlock();
-  if ((site.flags & (LARDER_REUSE_TREE | LARDER_REUSE_LINEAR)) != 0)
-    measure_stack(thread, place);
-  else
-    place.stack_span = UINT64_MAX;
   return table;
 }
 
@@ -324,6 +360,17 @@ extern "C" void larder_reuse_forget(const larder_reuse_site* site) {
         table->place = nullptr;
       }
   write_profile(site);
+  unlock();
+}
+
+extern "C" void larder_reuse_clear() {
+  using namespace larder::reuse;
+  Thread& thread = this_thread();
+  const Entered entered(thread);
+  if (!entered.was_free) return;
+  lock();  // a module that is being unloaded takes its places along
+  for (Table* table = thread.tables; table != nullptr; table = table->next)
+    if (table->place != nullptr) clear(*table, *table->place);
   unlock();
 }
 

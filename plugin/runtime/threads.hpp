@@ -43,6 +43,9 @@ void measure_stack(Thread& thread, Place& place) noexcept;
 uint64_t bytes_in_use() noexcept;
 uint64_t bytes_max() noexcept;
 
+// A variable of the environment; null when it is not set. Not getenv(): that would be the first call's only
+// need of pages of the C library.
+const char* value_of(const char* variable) noexcept;
 // A number of the environment; `otherwise` when it is not set or is none.
 uint64_t number_of(const char* variable, uint64_t otherwise) noexcept;
 
