@@ -205,10 +205,44 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
   return parsed;
 }
 
+bool takes_value(std::string_view flag, const Command* command) {
+  if (flag.find('=') != std::string_view::npos) return false;
+  const auto is_it = [&](const Argument& argument) {
+    return argument.name == flag && !argument.value.empty();
+  };
+  const auto shared = shared_arguments();
+  if (std::any_of(shared.begin(), shared.end(), is_it)) return true;
+  if (command != nullptr && std::any_of(command->arguments.begin(), command->arguments.end(), is_it))
+    return true;
+  for (const Row& row : settings::table())
+    if (row.kind != Kind::boolean && settings::flag(row) == flag) return true;
+  return false;
+}
+
+// Puts `--` in front of another program's words, so that its flags are left alone: `cc --deny x clang -O2`.
+std::vector<std::string> separated(std::span<const std::string> words) {
+  std::vector<std::string> result(words.begin(), words.end());
+  const Command* command = nullptr;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::string& word = result[i];
+    if (word == "--") break;
+    if (word.starts_with("-")) {
+      if (takes_value(word, command)) ++i;
+    } else if (command == nullptr) {
+      command = find_command(word);
+      if (command == nullptr || !command->takes_command) break;
+    } else {
+      result.insert(result.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      break;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
-  return Grammar().parse(words, working_dir);
+  return Grammar().parse(separated(words), working_dir);
 }
 
 }  // namespace larder::tool

@@ -1,0 +1,20 @@
+# larder_reuse(TARGET): compiles a target of yours with value reuse (docs/reuse.md): clang's plugin, and the library
+# that its code needs. Fails where the compiler is not a clang that this larder has a plugin for.
+function(larder_reuse target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT CMAKE_C_COMPILER_ID STREQUAL Clang)
+    message(FATAL_ERROR "larder_reuse(${target}): value reuse is a plugin for clang; the compiler is "
+      "${CMAKE_CXX_COMPILER_ID}${CMAKE_C_COMPILER_ID}")
+  endif()
+  set(version ${CMAKE_CXX_COMPILER_VERSION})
+  if(NOT version)
+    set(version ${CMAKE_C_COMPILER_VERSION})
+  endif()
+  string(REGEX MATCH "^[0-9]+" version "${version}")
+  set(plugin ${LARDER_REUSE_PLUGIN_DIR}/larder_reuse_plugin_${version}.so)
+  if(NOT EXISTS ${plugin})
+    file(GLOB others RELATIVE ${LARDER_REUSE_PLUGIN_DIR} ${LARDER_REUSE_PLUGIN_DIR}/larder_reuse_plugin_*.so)
+    message(FATAL_ERROR "larder_reuse(${target}): no plugin for clang ${version}; there is: ${others}")
+  endif()
+  target_compile_options(${target} PRIVATE -fpass-plugin=${plugin})
+  target_link_libraries(${target} PRIVATE ${LARDER_REUSE_LIBRARY})
+endfunction()
