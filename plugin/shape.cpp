@@ -84,6 +84,11 @@ bool is_read_within(const Argument& argument, uint64_t bytes, bool& is_read) {
 
 }  // namespace
 
+StringRef name_at_start(const Function& function) {
+  const StringRef name = function.getFnAttribute(kName).getValueAsString();
+  return name.empty() ? function.getName() : name;
+}
+
 std::string readable(StringRef mangled) {
   return demangle(mangled.str());
 }
@@ -294,10 +299,17 @@ uint64_t fingerprint(const Function& function) {
     for (const Instruction& instruction : block) {
       if (isa<DbgInfoIntrinsic>(instruction)) continue;
       add(instruction.getOpcode());
+      add(instruction.getType()->getTypeID());
       add(instruction.getNumOperands());
-      for (const Use& operand : instruction.operands())
+      if (const auto* const comparison = dyn_cast<CmpInst>(&instruction)) add(comparison->getPredicate());
+      for (const Use& operand : instruction.operands()) {
         if (const auto* const number = dyn_cast<ConstantInt>(operand))
           add(number->getValue().getLimitedValue());
+        else if (const auto* const real = dyn_cast<ConstantFP>(operand))
+          add(real->getValueAPF().bitcastToAPInt().getLimitedValue());
+        else if (const auto* const global = dyn_cast<GlobalValue>(operand))
+          for (const char letter : global->getName()) add(static_cast<unsigned char>(letter));
+      }
     }
     add(0);
   }

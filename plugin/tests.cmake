@@ -25,10 +25,10 @@ foreach(version 14 16 19)
     set(tools missing llvm-${version}-dev)
   endif()
   add_test(NAME reuse_cc_${version}
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cc_test.sh ${PROJECT_BINARY_DIR}/tool/larder ${tools})
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cc_test.sh $<TARGET_FILE:larder_command> ${tools})
   add_test(NAME reuse_cmake_${version}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cmake_test.sh ${PROJECT_BINARY_DIR} ${tools})
   set_tests_properties(reuse_cc_${version} reuse_cmake_${version}
     PROPERTIES LABELS integration TIMEOUT 900 SKIP_RETURN_CODE 77)
-  larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300)
+  larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300 --every-level)
 endforeach()

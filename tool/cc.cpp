@@ -6,7 +6,6 @@ namespace larder::tool {
 namespace {
 
 constexpr Argument kArguments[] = {
-    {"COMMAND", "", "the compiler and its arguments", {}, true, true},
     {"--profile-reuse", "",
      "build a program that records which functions would gain; see larder reuse-report"},
     {"--reuse-profile", "FILE", "choose functions and table sizes by what such a program left behind"},
@@ -14,14 +13,14 @@ constexpr Argument kArguments[] = {
     {"--allow", "FILE", "functions to memoize although they look cheap, one a line"},
     {"--strategy", "NAME", "how tables replace", "adaptive round_robin lru_vector lru_hash"},
     {"--with-sanitizers", "", "also where a sanitizer instruments"},
+    {"COMMAND", "", "the compiler and its arguments", {}, false, true},
 };
 
-// `name=value`s for the plugin; empty when one of them cannot be said.
+// Adds `name=value` to the plugin's options; false when it cannot be said.
 bool add_option(const Call& call, std::string_view argument, std::string_view name, std::string& options) {
   if (!call.has(argument)) return true;
   std::string value(call.value(argument));
   if (value.find(',') != std::string::npos) return false;
-  // The compiler may run in another folder than it was called in.
   if (name != "strategy" && !value.starts_with('/')) value = call.surroundings().working_dir + '/' + value;
   options += ',' + std::string(name) + '=' + value;
   return true;
@@ -29,8 +28,11 @@ bool add_option(const Call& call, std::string_view argument, std::string_view na
 
 int run_cc(Call& call) {
   std::vector<std::string> words = call.values("COMMAND");
-  const std::vector<std::string> arguments(words.begin() + 1, words.end());
-  const Compilation compilation = read_compilation(arguments);
+  if (words.empty()) {
+    return call.refuse("larder cc needs a compiler", "there is nothing to run",
+                       "write `larder cc clang++ -O2 x.cpp`");
+  }
+  const Compilation compilation = read_compilation({words.begin() + 1, words.end()});
   const auto own = call.surroundings().environment.find("LARDER_REUSE_OPTIONS");
   std::string options = own == call.surroundings().environment.end() ? "" : own->second;
   for (const auto& [argument, name] : {std::pair("--reuse-profile", "profile"), std::pair("--deny", "deny"),
@@ -55,8 +57,13 @@ int run_cc(Call& call) {
   const bool is_off =
       compilation.records_profile || (compilation.has_sanitizer && !call.has("--with-sanitizers"));
   if (!is_off) words.insert(words.begin() + 1, "-fpass-plugin=" + parts->plugin);
-  // Objects that were compiled with it need it, whatever this call compiles.
-  if (compilation.links) words.push_back(parts->library);
+  // Objects that were compiled with it need it, whatever this call compiles. By -Xlinker it is the linker's
+  // even behind `-x c`; behind `--` there are files alone.
+  if (compilation.links && compilation.ends_in_files_alone)
+    words.push_back(parts->library);
+  else if (compilation.links)
+    words.insert(words.end(),
+                 {"--start-no-unused-arguments", "-Xlinker", parts->library, "--end-no-unused-arguments"});
   const Result<int> status = run_child(words, {{"LARDER_REUSE_OPTIONS", options}});
   if (!status) return call.refuse("the compiler did not start", status.error().what, "check its name");
   return *status;
@@ -69,17 +76,17 @@ const Command kCcCommand{
     "cc",
     "compile with value reuse",
     "Runs clang with larder's plugin, which puts tables in front of functions that it proves pure, and links "
-    "the "
-    "library that they need. Everything from the compiler's name on is the compiler's. Builds that record an "
-    "execution profile, and those with a sanitizer unless --with-sanitizers is given, are compiled as if "
-    "larder were "
-    "not there. The exit code is the compiler's. -Rpass=larder-reuse and -Rpass-missed=larder-reuse say what "
-    "was "
-    "memoized, and what was not and why.",
+    "the library that they need. Everything from the compiler's name on is the compiler's. Builds that "
+    "record "
+    "an execution profile, and those with a sanitizer unless --with-sanitizers is given, are compiled as if "
+    "larder were not there. The exit code is the compiler's. -Rpass=larder-reuse and "
+    "-Rpass-missed=larder-reuse say what was memoized, and what was not and why.",
     kArguments,
     false,
     false,
     run_cc,
+    "larder cc clang++ -O2 x.cpp\nlarder cc --profile-reuse clang++ -O2 x.cpp\n"
+    "larder cc --reuse-profile larder-reuse.profile clang++ -O2 x.cpp",
     true};
 
 }  // namespace larder::tool

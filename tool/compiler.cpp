@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 #include "tool/child.hpp"
@@ -72,20 +75,158 @@ Result<ReuseParts> reuse_parts(int version) {
                   (others.empty() ? ", nor for any other" : "; it has those for clang " + others));
 }
 
-Compilation read_compilation(const std::vector<std::string>& arguments) {
-  Compilation result;
-  for (const std::string& argument : arguments) {
-    if (argument == "-c" || argument == "-S" || argument == "-E" || argument == "-M" || argument == "-MM" ||
-        argument == "-fsyntax-only" || argument == "--version" || argument == "-v" || argument == "--help" ||
-        argument == "-###" || argument.starts_with("-print-") || argument.starts_with("-dump"))
-      result.links = false;
-    if (argument.starts_with("-fsanitize=")) result.has_sanitizer = true;
-    if (argument == "-fno-sanitize=all") result.has_sanitizer = false;
-    if (argument.starts_with("-fprofile-generate") || argument.starts_with("-fcs-profile-generate") ||
-        argument.starts_with("-fprofile-instr-generate") || argument == "-fprofile-arcs" ||
-        argument == "--coverage" || argument == "-pg")
-      result.records_profile = true;
+std::vector<std::string> response_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool is_in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (letter == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      is_in_word = true;
+    } else if (quote != 0) {
+      if (letter == quote) {
+        quote = 0;
+      } else {
+        word += letter;
+      }
+    } else if (letter == '"' || letter == '\'') {
+      quote = letter;
+      is_in_word = true;
+    } else if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r') {
+      if (is_in_word) words.push_back(std::move(word));
+      word.clear();
+      is_in_word = false;
+    } else {
+      word += letter;
+      is_in_word = true;
+    }
   }
+  if (is_in_word) words.push_back(std::move(word));
+  return words;
+}
+
+namespace {
+
+constexpr int kNestedMax = 8;  // of response files
+
+void expand(const std::vector<std::string>& arguments, int depth, std::vector<std::string>& result) {
+  for (const std::string& argument : arguments) {
+    std::ifstream file;
+    if (argument.size() > 1 && argument[0] == '@' && depth < kNestedMax) file.open(argument.substr(1));
+    if (!file.is_open()) {
+      result.push_back(argument);
+      continue;
+    }
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    expand(response_words(text), depth + 1, result);
+  }
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// What follows such a flag is no input.
+bool takes_next_word(std::string_view flag) {
+  return is_one_of(flag, {"-o",
+                          "-I",
+                          "-D",
+                          "-U",
+                          "-L",
+                          "-l",
+                          "-T",
+                          "-u",
+                          "-z",
+                          "-e",
+                          "-B",
+                          "-x",
+                          "-include",
+                          "-imacros",
+                          "-isystem",
+                          "-iquote",
+                          "-idirafter",
+                          "-isysroot",
+                          "-iprefix",
+                          "-iwithprefix",
+                          "-Xclang",
+                          "-Xlinker",
+                          "-Xassembler",
+                          "-Xpreprocessor",
+                          "-Xanalyzer",
+                          "-mllvm",
+                          "-MF",
+                          "-MT",
+                          "-MQ",
+                          "-target",
+                          "--target",
+                          "-arch",
+                          "--sysroot",
+                          "--param",
+                          "-include-pch",
+                          "--config",
+                          "-working-directory",
+                          "-serialize-diagnostics",
+                          "-dumpbase",
+                          "-aux-info"});
+}
+
+bool ends_before_linking(std::string_view flag) {
+  return is_one_of(flag, {"-c",
+                          "-S",
+                          "-E",
+                          "-M",
+                          "-MM",
+                          "-r",
+                          "-fsyntax-only",
+                          "--compile",
+                          "--assemble",
+                          "--preprocess",
+                          "--analyze",
+                          "--precompile",
+                          "-emit-ast",
+                          "-###",
+                          "--version",
+                          "-V",
+                          "--help",
+                          "-help",
+                          "--help-hidden",
+                          "--print-supported-cpus",
+                          "-verify-pch"}) ||
+         flag.starts_with("-print-") || flag.starts_with("--print-") || flag.starts_with("-dump") ||
+         flag.starts_with("--dump") || flag.starts_with("--autocomplete=");
+}
+
+}  // namespace
+
+Compilation read_compilation(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  expand(arguments, 0, words);
+  Compilation result;
+  bool has_input = false;
+  bool ends_early = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") {
+      result.ends_in_files_alone = true;
+      has_input |= i + 1 < words.size();
+      break;
+    }
+    if (word == "-" || !word.starts_with("-")) has_input = true;
+    ends_early |= ends_before_linking(word);
+    if (word.starts_with("-fsanitize=")) result.has_sanitizer = true;
+    if (word == "-fno-sanitize=all") result.has_sanitizer = false;
+    if (word.starts_with("-fprofile-generate") || word.starts_with("-fcs-profile-generate") ||
+        word.starts_with("-fprofile-instr-generate") ||
+        is_one_of(word, {"-fprofile-arcs", "--coverage", "-coverage", "-pg"}))
+      result.records_profile = true;
+    if (takes_next_word(word)) {
+      ++i;
+      ends_early |= i == words.size();  // what is missing must not be found in what we add
+    }
+  }
+  result.links = has_input && !ends_early;
   return result;
 }
 

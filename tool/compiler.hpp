@@ -1,8 +1,7 @@
-// Which plugin belongs to a compiler, and where larder's parts for it lie: next to the command, installed or
-// in its build folder.
+// Which plugin belongs to a compiler, where larder's parts for it lie (next to the command, installed or in
+// its build folder), and what a compiler's arguments mean for value reuse.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +19,17 @@ struct ReuseParts {
 // not_found when this larder has no plugin for the version; `what` names those it has.
 Result<ReuseParts> reuse_parts(int version);
 
-// What a compiler's arguments mean for value reuse.
 struct Compilation {
-  bool links = true;
+  bool links = false;
   bool has_sanitizer = false;
-  bool records_profile = false;  // an execution profile, of the compiler's own
+  bool records_profile = false;      // an execution profile, of the compiler's own
+  bool ends_in_files_alone = false;  // behind `--`
 };
+// Reads response files (`@FILE`) as the compiler does; one that cannot be read is the compiler's to complain
+// of.
 Compilation read_compilation(const std::vector<std::string>& arguments);
+
+// `text` split as compilers split a response file: at white space, with quotes and backslashes.
+std::vector<std::string> response_words(std::string_view text);
 
 }  // namespace larder::tool

@@ -219,30 +219,27 @@ bool takes_value(std::string_view flag, const Command* command) {
   return false;
 }
 
-// Puts `--` in front of another program's words, so that its flags are left alone: `cc --deny x clang -O2`.
-std::vector<std::string> separated(std::span<const std::string> words) {
-  std::vector<std::string> result(words.begin(), words.end());
+}  // namespace
+
+std::span<const std::string> own_words(std::span<const std::string> words) {
   const Command* command = nullptr;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::string& word = result[i];
-    if (word == "--") break;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") return words.first(i);
     if (word.starts_with("-")) {
       if (takes_value(word, command)) ++i;
     } else if (command == nullptr) {
       command = find_command(word);
-      if (command == nullptr || !command->takes_command) break;
-    } else {
-      result.insert(result.begin() + static_cast<std::ptrdiff_t>(i), "--");
-      break;
+      if (command == nullptr) break;
+    } else if (command->takes_command) {
+      return words.first(i);
     }
   }
-  return result;
+  return words.first(static_cast<std::size_t>(std::find(words.begin(), words.end(), "--") - words.begin()));
 }
 
-}  // namespace
-
 Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
-  return Grammar().parse(separated(words), working_dir);
+  return Grammar().parse(words, working_dir);
 }
 
 }  // namespace larder::tool

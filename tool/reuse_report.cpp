@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <sstream>
+#include <vector>
 
+#include "reuse/profile_line.hpp"
 #include "tool/columns.hpp"
 #include "tool/command.hpp"
 #include "tool/json.hpp"
@@ -19,37 +20,23 @@ constexpr Argument kArguments[] = {
      "what a program built by larder cc --profile-reuse left behind; larder-reuse.profile when not given"},
 };
 
-constexpr double kLookNanoseconds = 3;  // what each call costs that goes through a table
-
-struct Gain {
+struct Function {
   std::string name;
-  double calls = 0;
-  double keys = 0;
-  double seconds = 0;
-  double hit_ratio() const { return calls > 0 ? std::max(0.0, 1 - keys / calls) : 0; }
-  // What was spent in calls that a large enough table would have answered, less the looking.
-  double to_save() const { return std::max(0.0, seconds * hit_ratio() - calls * kLookNanoseconds * 1e-9); }
+  reuse::ProfileLine line;  // its name is empty
 };
+// By name and fingerprint: functions of the same name in two sources, or of changed code, are two.
+using Functions = std::map<std::pair<std::string, std::uint64_t>, reuse::ProfileLine>;
 
-// The line that is none, or 0. Several runs add up, and may have met the same keys.
-std::size_t read_profile(std::istream& file, std::map<std::string, Gain>& gains) {
-  std::string line;
-  for (std::size_t number = 1; std::getline(file, line); ++number) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream fields(line);
-    std::string version;
-    std::string name;
-    std::uint64_t numbers[8];
-    if (!std::getline(fields, version, '\t') || version != "reuse1" || !std::getline(fields, name, '\t'))
-      return number;
-    for (std::uint64_t& one : numbers)
-      if (!(fields >> one)) return number;
-    if (fields >> version) return number;
-    Gain& gain = gains[name];
-    gain.name = name;
-    gain.calls += static_cast<double>(numbers[1]);
-    gain.keys = std::max(gain.keys, static_cast<double>(numbers[2]));
-    gain.seconds += static_cast<double>(numbers[7]) * 1e-9;
+// The line that is none, or 0.
+std::size_t read_profile(std::istream& file, Functions& functions) {
+  std::string text;
+  for (std::size_t number = 1; std::getline(file, text); ++number) {
+    if (text.empty() || text[0] == '#') continue;
+    reuse::ProfileLine run;
+    if (!reuse::read_profile_line(text, run)) return number;
+    const auto [known, is_first] = functions.try_emplace({std::string(run.name), run.fingerprint}, run);
+    known->second.name = {};
+    if (!is_first) reuse::add_run(known->second, run);
   }
   return 0;
 }
@@ -75,42 +62,44 @@ int run_report(Call& call) {
     return call.refuse("cannot read " + path, "it is not there, or not readable",
                        "build with larder cc --profile-reuse and run the program first");
   }
-  std::map<std::string, Gain> by_name;
+  Functions by_name;
   if (const std::size_t line = read_profile(file, by_name); line != 0) {
     return call.refuse(path + ":" + std::to_string(line) + " is not a line of a reuse profile",
                        "it is damaged, or another version of larder wrote it",
                        "remove the file and run the program again");
   }
-  std::vector<Gain> gains;
-  for (const auto& [name, gain] : by_name) gains.push_back(gain);
-  std::sort(gains.begin(), gains.end(), [](const Gain& a, const Gain& b) {
-    return a.to_save() != b.to_save() ? a.to_save() > b.to_save() : a.name < b.name;
+  std::vector<Function> functions;
+  for (const auto& [key, line] : by_name) functions.push_back({key.first, line});
+  std::stable_sort(functions.begin(), functions.end(), [](const Function& a, const Function& b) {
+    return reuse::nanoseconds_to_save(a.line) > reuse::nanoseconds_to_save(b.line);
   });
+  const auto seconds = [](double nanoseconds) { return nanoseconds * 1e-9; };
   if (call.wants_json()) {
     Json json = begin_json();
     json.key("functions").begin_array();
-    for (const Gain& gain : gains) {
+    for (const auto& [name, line] : functions) {
       json.begin_object()
-          .member("name", gain.name)
-          .member("calls", static_cast<std::uint64_t>(gain.calls))
-          .member("keys", static_cast<std::uint64_t>(gain.keys))
-          .member("hit_ratio", gain.hit_ratio())
-          .member("seconds", gain.seconds)
-          .member("seconds_to_save", gain.to_save())
+          .member("name", name)
+          .member("calls", line.calls)
+          .member("keys", line.keys)
+          .member("hit_ratio", reuse::hit_ratio(line))
+          .member("seconds", seconds(static_cast<double>(line.nanoseconds)))
+          .member("seconds_to_save", seconds(reuse::nanoseconds_to_save(line)))
           .end_object();
     }
     json.end_array().end_object();
     call.console().out(std::move(json).text());
-    return gains.empty() ? kNo : kDone;
+    return functions.empty() ? kNo : kDone;
   }
   Columns columns(
       {{"TO SAVE", true}, {"SPENT", true}, {"CALLS", true}, {"KEYS", true}, {"HITS", true}, {"FUNCTION"}});
-  for (const Gain& gain : gains) {
-    columns.add({fixed(gain.to_save(), 3) + " s", fixed(gain.seconds, 3) + " s", fixed(gain.calls, 0),
-                 fixed(gain.keys, 0), fixed(100 * gain.hit_ratio(), 1) + " %", readable(gain.name)});
+  for (const auto& [name, line] : functions) {
+    columns.add({fixed(seconds(reuse::nanoseconds_to_save(line)), 3) + " s",
+                 fixed(seconds(static_cast<double>(line.nanoseconds)), 3) + " s", std::to_string(line.calls),
+                 std::to_string(line.keys), fixed(100 * reuse::hit_ratio(line), 1) + " %", readable(name)});
   }
   call.console().out(columns.text());
-  return gains.empty() ? kNo : kDone;
+  return functions.empty() ? kNo : kDone;
 }
 
 }  // namespace
@@ -120,11 +109,11 @@ const Command kReuseReportCommand{
     "reuse-report",
     "which functions a table would make faster",
     "Prints what a program built by larder cc --profile-reuse recorded, the most seconds to be saved first. "
-    "Distinct "
-    "keys are estimated, about 3 % off. The seconds assume a table that is large enough.",
+    "Distinct keys are estimated, about 3 % off. The seconds assume a table that is large enough.",
     kArguments,
     true,
     false,
-    run_report};
+    run_report,
+    "larder reuse-report\nlarder reuse-report --json my.profile"};
 
 }  // namespace larder::tool

@@ -296,10 +296,7 @@ void insert(Table& table, Place& place, uint64_t hash, const uint64_t* key, cons
     return;
   }
   table.misses_max = table.misses_max * 2 < kMissesMax ? table.misses_max * 2 : kMissesMax;
-  if ((table.site->flags & LARDER_REUSE_ALWAYS) != 0)
-    switch_on(table, place);
-  else
-    begin_look(table, place, kWindowAgain);
+  begin_look(table, place, kWindowAgain);
 }
 
 }  // namespace larder::reuse
