@@ -160,6 +160,8 @@ std::string why_not(const Function& function, const Options& options) {
     if (function.hasFnAttribute(kind))
       return ("it has the attribute " + Attribute::getNameFromAttrKind(kind)).str();
   if (function.hasGC()) return "its frames belong to a garbage collector";
+  for (const BasicBlock& block : function)
+    if (block.getTerminatingMustTailCall() != nullptr) return "it promises a tail call";
   if (function.hasPrefixData() || function.hasPrologueData()) return "it has data before its code";
   for (const auto kind : {Attribute::SanitizeAddress, Attribute::SanitizeMemory, Attribute::SanitizeThread,
                           Attribute::SanitizeHWAddress})

@@ -30,5 +30,8 @@ foreach(version 14 16 19)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cmake_test.sh ${PROJECT_BINARY_DIR} ${tools})
   set_tests_properties(reuse_cc_${version} reuse_cmake_${version}
     PROPERTIES LABELS integration TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME e2e_reuse_real_programs_${version}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/real_programs.sh $<TARGET_FILE:larder_command> ${tools})
+  set_tests_properties(e2e_reuse_real_programs_${version} PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
   larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300 --every-level)
 endforeach()

@@ -51,7 +51,38 @@ std::string plugin_name(int version) {
 
 }  // namespace
 
+int version_in(const std::string& path) {
+  const std::size_t at = path.rfind("/llvm-");
+  if (at == std::string::npos) return 0;
+  const std::size_t end = path.find_first_not_of("0123456789", at + 6);
+  if (end == at + 6 || end == std::string::npos) return 0;
+  const std::string rest = path.substr(end);
+  return rest == "/bin/clang" || rest == "/bin/clang++" ? std::atoi(path.c_str() + at + 6) : 0;
+}
+
+namespace {
+
+// As the shell would find it, links followed; empty: nowhere.
+std::string path_of(const std::string& program) {
+  std::error_code error;
+  if (program.find('/') != std::string::npos) return std::filesystem::canonical(program, error).string();
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::filesystem::path each = std::filesystem::path(rest.substr(0, colon)) / program;
+    if (::access(each.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(each, error))
+      return std::filesystem::canonical(each, error).string();
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<int> clang_version(const std::string& compiler) {
+  // Asking takes clang as long as compiling a small file.
+  if (const int version = version_in(path_of(compiler)); version != 0) return version;
   const Result<std::string> said = output_of({compiler, "--version"});
   if (!said) return tl::unexpected<Error>(said.error());
   const std::string_view text = *said;

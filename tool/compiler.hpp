@@ -9,8 +9,11 @@
 
 namespace larder::tool {
 
-// clang's major version, as `COMPILER --version` says it; an error for anything else.
+// clang's major version; an error for anything else. Where LLVM's packages put it, its path says so; others
+// are asked.
 Result<int> clang_version(const std::string& compiler);
+// Of a path such as /usr/lib/llvm-19/bin/clang; 0: it does not say.
+int version_in(const std::string& path);
 
 struct ReuseParts {
   std::string plugin;

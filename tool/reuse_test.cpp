@@ -172,6 +172,14 @@ TEST(Compilation, KnowsWhenItLinksAndWhatInstruments) {
   EXPECT_FALSE(read_compilation({"-fprofile-use=x"}).records_profile);
 }
 
+TEST(Compiler, SaysItsVersionByItsPathWhereThatIsCertain) {
+  EXPECT_EQ(version_in("/usr/lib/llvm-19/bin/clang"), 19);
+  EXPECT_EQ(version_in("/usr/lib/llvm-14/bin/clang++"), 14);
+  for (const char* const path : {"", "/usr/bin/clang-19", "/usr/lib/llvm-/bin/clang", "/usr/lib/llvm-19",
+                                 "/usr/lib/llvm-19/bin/gcc", "/usr/lib/llvm-19x/bin/clang"})
+    EXPECT_EQ(version_in(path), 0) << path;
+}
+
 TEST(Child, GivesOutputAndExitStatus) {
   EXPECT_EQ(output_of({"echo", "a b"}).value_or(""), "a b\n");
   EXPECT_EQ(run_child({"sh", "-c", "exit $STATUS"}, {{"STATUS", "7"}}).value_or(0), 7);

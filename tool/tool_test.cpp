@@ -232,9 +232,11 @@ TEST(Pages, NameEverySettingAndCommand) {
     EXPECT_NE(settings_help().find(settings::flag(row)), std::string::npos) << row.name;
   }
   for (const Command* command : commands()) {
-    std::string name(command->name);  // in a man page, a dash that may be copied is escaped
-    for (std::size_t at = name.find('-'); at != std::string::npos; at = name.find('-', at + 2))
-      name.insert(at, "\\");
+    std::string name;
+    for (const char letter : command->name) {
+      if (letter == '-') name += '\\';  // in a man page, a dash that may be copied is escaped
+      name += letter;
+    }
     EXPECT_NE(man.find(name), std::string::npos) << name;
   }
 }
