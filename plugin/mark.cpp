@@ -123,6 +123,7 @@ void mark(Module& module, const Options& options, const Purity& purity) {
   struct Candidate {
     Function* function;
     uint64_t cost;
+    uint64_t print;
     Recursion recursion;
   };
   SmallVector<Candidate, 16> candidates;
@@ -150,25 +151,36 @@ void mark(Module& module, const Options& options, const Purity& purity) {
         options.is_all || options.is_recording || function.hasFnAttribute("larder-reuse") ||
         options.allowed.contains(function.getName()) ||
         options.allowed.contains(StringRef(readable(function.getName())).split('(').first);
-    const bool is_chosen = options.profile.count(function.getName()) != 0;
+    // Before anything is changed: the same whatever is chosen.
+    const uint64_t print = fingerprint(function);
+    const reuse::ProfileLine* const known = options.profile_of(function.getName(), print);
+    if (known == nullptr && options.profiled.contains(function.getName()))
+      remark_missed(function, "the profile is of other code and was ignored");
+    if (known != nullptr && !is_asked_for &&
+        !reuse::choose_table(*known, signature.key_words + signature.value_words).pays) {
+      remark_missed(function, "the profile shows nothing to gain (" + Twine(known->calls) + " calls, " +
+                                  Twine(known->keys) + " distinct)");
+      continue;
+    }
     if (recursion == Recursion::none && !summary.is_recursive && cost < options.cost_min && !is_asked_for &&
-        !is_chosen) {
+        known == nullptr) {
       remark_missed(function, "it is too cheap (" + Twine(cost) + " cycles estimated, " +
                                   Twine(options.cost_min) + " needed)");
       continue;
     }
-    candidates.push_back({&function, cost, recursion});
+    candidates.push_back({&function, cost, print, recursion});
   }
   SmallVector<GlobalValue*, 16> kept;
   DenseMap<Function*, Function*> copies;
   for (const Candidate& candidate : candidates) {
     Function* function = candidate.function;
+    function->addFnAttr(kName, function->getName());
     if (is_shared(*function)) function = own_copy(*function);
     if (function->use_empty() && function->hasLocalLinkage()) {
       function->eraseFromParent();  // an inline function that nobody here calls
       continue;
     }
-    function->addFnAttr(kPrint, std::to_string(fingerprint(*function)));
+    function->addFnAttr(kPrint, std::to_string(candidate.print));
     own_callees(*function, copies);
     function->addFnAttr(Attribute::NoInline);
     function->removeFnAttr(Attribute::InlineHint);

@@ -34,29 +34,23 @@ bool read_list(llvm::Module& module, StringRef path, llvm::StringSet<>& names) {
   return true;
 }
 
+std::string profile_key(StringRef name, uint64_t fingerprint) {
+  return (name + "\t" + llvm::Twine(fingerprint)).str();
+}
+
 bool read_profile(llvm::Module& module, StringRef path, Options& options) {
   const auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file) return complain(module, path + ": " + file.getError().message());
-  options.has_profile = true;
   for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#'); !line.is_at_eof(); ++line) {
-    llvm::SmallVector<StringRef, 10> fields;
-    line->split(fields, '\t');
-    uint64_t numbers[8] = {};
-    bool is_line = fields.size() == 10 && fields[0] == "reuse1" && !fields[1].empty();
-    for (size_t i = 0; is_line && i < 8; ++i) is_line = !fields[i + 2].getAsInteger(10, numbers[i]);
-    if (!is_line)
+    reuse::ProfileLine run;
+    if (!reuse::read_profile_line({line->data(), line->size()}, run))
       return complain(module, path + ":" + llvm::Twine(line.line_number()) +
                                   ": not a line of a reuse profile: run the program again with a fresh file");
-    Profile& profile = options.profile[fields[1]];
-    // Several runs add up; keys of different runs may be the same.
-    profile.fingerprint = numbers[0];
-    profile.calls += numbers[1];
-    profile.keys = std::max(profile.keys, numbers[2]);
-    profile.direct_hits += numbers[3];
-    profile.turn_hits += numbers[4];
-    profile.lru_hits += numbers[5];
-    profile.timed += numbers[6];
-    profile.nanoseconds += numbers[7];
+    const StringRef name(run.name.data(), run.name.size());
+    options.profiled.insert(name);
+    run.name = {};
+    const auto [known, is_first] = options.profile.insert({profile_key(name, run.fingerprint), run});
+    if (!is_first) reuse::add_run(known->second, run);
   }
   return true;
 }
@@ -94,6 +88,11 @@ bool read_one(llvm::Module& module, StringRef name, StringRef value, Options& op
 }
 
 }  // namespace
+
+const reuse::ProfileLine* Options::profile_of(StringRef name, uint64_t fingerprint) const {
+  const auto found = profile.find(profile_key(name, fingerprint));
+  return found == profile.end() ? nullptr : &found->second;
+}
 
 bool read_options(llvm::Module& module, Options& options) {
   const char* text = std::getenv("LARDER_REUSE_OPTIONS");

@@ -7,21 +7,12 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-namespace larder::plugin {
+#include "reuse/profile_line.hpp"
 
-// What a profiling run found out about a function.
-struct Profile {
-  uint64_t fingerprint = 0;
-  uint64_t calls = 0;
-  uint64_t keys = 0;
-  uint64_t direct_hits = 0;
-  uint64_t turn_hits = 0;
-  uint64_t lru_hits = 0;
-  uint64_t timed = 0;
-  uint64_t nanoseconds = 0;
-};
+namespace larder::plugin {
 
 struct Options {
   bool has_globals = true;      // globals that are only read join the key
@@ -33,8 +24,10 @@ struct Options {
   uint64_t strategy = 0;
   llvm::StringSet<> denied;   // functions, as the linker sees them or demangled without arguments
   llvm::StringSet<> allowed;  // memoized although they look cheap
-  bool has_profile = false;
-  llvm::StringMap<Profile> profile;
+  llvm::StringMap<reuse::ProfileLine> profile;  // by name and fingerprint; the names in it are empty
+  llvm::StringSet<> profiled;                   // names in it
+
+  const reuse::ProfileLine* profile_of(llvm::StringRef name, uint64_t fingerprint) const;
 };
 
 // What is wrong with the options, a list or the profile becomes an error of the compilation that names file

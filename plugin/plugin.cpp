@@ -1,11 +1,18 @@
 // The plugin's entry: marks at the pipeline's start, rewrites at its end.
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#if LLVM_VERSION_MAJOR >= 17
+#include <llvm/TargetParser/Triple.h>
+#else
+#include <llvm/ADT/Triple.h>
+#endif
 
 #include "mark.hpp"
 #include "options.hpp"
@@ -31,10 +38,22 @@ bool is_done(const Module& module) {
   return module.getModuleFlag(kModuleFlag) != nullptr;
 }
 
+// The library is built for this machine alone; a compilation for another one, or for a graphics card beside
+// this one, goes on as if the plugin were not there.
+bool is_for_this_machine(const Module& module) {
+  const Triple target(module.getTargetTriple());
+  return target.getArch() == Triple(LLVM_HOST_TRIPLE).getArch() && target.isOSLinux() &&
+         module.getDataLayout().getPointerSizeInBits() == 64;
+}
+
+bool is_ours(Module& module, Options& options) {
+  return !is_done(module) && is_for_this_machine(module) && read_options(module, options);
+}
+
 struct MarkPass : PassInfoMixin<MarkPass> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
     Options options;
-    if (is_done(module) || !read_options(module, options)) return PreservedAnalyses::all();
+    if (!is_ours(module, options)) return PreservedAnalyses::all();
     read_annotations(module);
     mark(module, options, Purity(module, options, library_of(module, analyses), true));
     return PreservedAnalyses::none();
@@ -45,7 +64,7 @@ struct MarkPass : PassInfoMixin<MarkPass> {
 struct RewritePass : PassInfoMixin<RewritePass> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
     Options options;
-    if (is_done(module) || !read_options(module, options)) return PreservedAnalyses::all();
+    if (!is_ours(module, options)) return PreservedAnalyses::all();
     rewrite(module, options, Purity(module, options, library_of(module, analyses), false));
     return PreservedAnalyses::none();
   }

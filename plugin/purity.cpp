@@ -211,6 +211,9 @@ class Purity::Reader {
     if (function_.hasFnAttribute(Attribute::Naked)) return "is written in assembly";
     if (function_.hasFnAttribute("coroutine.presplit") || function_.isPresplitCoroutine())
       return "is a coroutine";
+    // A copy's jumps would lead into the function that it is a copy of.
+    for (const BasicBlock& block : function_)
+      if (block.hasAddressTaken()) return "takes the addresses of its labels";
     return nullptr;
   }
 

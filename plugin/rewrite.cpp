@@ -578,22 +578,22 @@ SmallVector<CallBase*, 4> Rewriter::self_calls(Function& in, Function& callee) {
 }
 
 Constant* Rewriter::make_site(Function& function, uint64_t cost, uint64_t flags) {
-  Constant* const text = ConstantDataArray::getString(context_, function.getName());
+  Constant* const text = ConstantDataArray::getString(context_, name_at_start(function));
   auto* const name = new GlobalVariable(module_, text->getType(), true, GlobalValue::PrivateLinkage, text,
                                         "larder_reuse_name");
-  uint64_t log2_start = 0;
-  uint64_t strategy = options_.strategy;
+  reuse::TableChoice choice;
+  choice.replacement = static_cast<reuse::Replacement>(options_.strategy);
   const uint64_t print = fingerprint_at_start(function);
-  const auto profile = options_.profile.find(function.getName());
-  if (profile != options_.profile.end() && profile->second.fingerprint == print) {
-    const Profile& known = profile->second;
-    while (log2_start < 20 && (uint64_t{1} << log2_start) < known.keys * 2) ++log2_start;
-    if (log2_start < 6) log2_start = 6;
-    flags |= LARDER_REUSE_ALWAYS;
-    // A search costs what 256 comparisons cost; only a body that is far slower makes up for it by more hits.
-    const uint64_t body = known.timed == 0 ? 0 : known.nanoseconds / known.timed;
-    if (known.keys > 1 << 20 && known.lru_hits > known.direct_hits + known.calls / 20 && body > 2000)
-      strategy = LARDER_REUSE_LRU_HASH;
+  const reuse::ProfileLine* const known = options_.profile_of(name_at_start(function), print);
+  if (known != nullptr) {
+    const reuse::TableChoice best =
+        reuse::choose_table(*known, signature_->key_words + signature_->value_words);
+    if (best.pays && options_.strategy == 0) choice = best;
+    if (best.pays) flags |= LARDER_REUSE_ALWAYS;
+    static const char* const kNames[] = {"adaptive", "round_robin", "lru_vector", "lru_hash"};
+    const uint64_t entries = choice.entries_max != 0 ? choice.entries_max : uint64_t{1} << choice.log2_start;
+    remark_analysis(function, "the profile chooses " + Twine(kNames[static_cast<int>(choice.replacement)]) +
+                                  " with " + Twine(entries) + " entries");
   }
   const auto number = [&](uint64_t value) { return ConstantInt::get(word_, value); };
   Constant* const fields[] = {number(LARDER_REUSE_VERSION),
@@ -602,9 +602,9 @@ Constant* Rewriter::make_site(Function& function, uint64_t cost, uint64_t flags)
                               number(flags),
                               number(cost),
                               ConstantExpr::getPtrToInt(name, word_),
-                              number(log2_start),
-                              number(0),
-                              number(strategy),
+                              number(choice.log2_start),
+                              number(choice.entries_max),
+                              number(static_cast<uint64_t>(choice.replacement)),
                               number(print)};
   auto* const type = ArrayType::get(word_, std::size(fields));
   auto* const site = new GlobalVariable(module_, type, true, GlobalValue::InternalLinkage,
@@ -821,10 +821,6 @@ bool rewrite(Module& module, const Options& options, const Purity& purity) {
       remark_analysis(*one.function, Twine(one.cost) + " cycles estimated, key of " +
                                          Twine(one.signature.key_words) + " words, value of " +
                                          Twine(one.signature.value_words));
-      const auto profile = options.profile.find(one.function->getName());
-      if (profile != options.profile.end() &&
-          profile->second.fingerprint != fingerprint_at_start(*one.function))
-        remark_missed(*one.function, "the profile is of other code and was ignored");
       remark_memoized(*one.function, summary.may_taint ? ", where it stays pure" : "");
       rewriter.rewrite(*one.function, summary, one.signature, one.cost);
     }

@@ -84,6 +84,11 @@ bool is_read_within(const Argument& argument, uint64_t bytes, bool& is_read) {
 
 }  // namespace
 
+StringRef name_at_start(const Function& function) {
+  const StringRef name = function.getFnAttribute(kName).getValueAsString();
+  return name.empty() ? function.getName() : name;
+}
+
 std::string readable(StringRef mangled) {
   return demangle(mangled.str());
 }
@@ -155,6 +160,8 @@ std::string why_not(const Function& function, const Options& options) {
     if (function.hasFnAttribute(kind))
       return ("it has the attribute " + Attribute::getNameFromAttrKind(kind)).str();
   if (function.hasGC()) return "its frames belong to a garbage collector";
+  for (const BasicBlock& block : function)
+    if (block.getTerminatingMustTailCall() != nullptr) return "it promises a tail call";
   if (function.hasPrefixData() || function.hasPrologueData()) return "it has data before its code";
   for (const auto kind : {Attribute::SanitizeAddress, Attribute::SanitizeMemory, Attribute::SanitizeThread,
                           Attribute::SanitizeHWAddress})
@@ -294,10 +301,17 @@ uint64_t fingerprint(const Function& function) {
     for (const Instruction& instruction : block) {
       if (isa<DbgInfoIntrinsic>(instruction)) continue;
       add(instruction.getOpcode());
+      add(instruction.getType()->getTypeID());
       add(instruction.getNumOperands());
-      for (const Use& operand : instruction.operands())
+      if (const auto* const comparison = dyn_cast<CmpInst>(&instruction)) add(comparison->getPredicate());
+      for (const Use& operand : instruction.operands()) {
         if (const auto* const number = dyn_cast<ConstantInt>(operand))
           add(number->getValue().getLimitedValue());
+        else if (const auto* const real = dyn_cast<ConstantFP>(operand))
+          add(real->getValueAPF().bitcastToAPInt().getLimitedValue());
+        else if (const auto* const global = dyn_cast<GlobalValue>(operand))
+          for (const char letter : global->getName()) add(static_cast<unsigned char>(letter));
+      }
     }
     add(0);
   }

@@ -17,6 +17,7 @@ enum class Recursion { none, linear, tree };
 // Names that the plugin gives to attributes of functions.
 inline constexpr char kCandidate[] = "larder-reuse-candidate";  // marked at the start; the value is its cost
 inline constexpr char kPrint[] = "larder-reuse-print";          // fingerprint of the body at the start
+inline constexpr char kName[] = "larder-reuse-name";            // as the source has it: copies have others
 inline constexpr char kDone[] = "larder-reuse-done";            // never looked at again
 inline constexpr char kModuleFlag[] = "larder-reuse";
 inline constexpr char kPlainSuffix[] = ".larder.plain";
@@ -48,6 +49,7 @@ uint64_t estimate(llvm::Function& function, const Purity& purity);
 // Of the body, stable between compilations of the same source: taken at the pipeline's start.
 uint64_t fingerprint(const llvm::Function& function);
 uint64_t fingerprint_at_start(const llvm::Function& function);
+llvm::StringRef name_at_start(const llvm::Function& function);
 
 std::string readable(llvm::StringRef mangled);
 

@@ -19,5 +19,19 @@ endfunction()
 foreach(version 14 16 19)
   larder_reuse_test(reuse_rules_${version} integration check.py ${version} ${reuse_sources})
   larder_reuse_test(reuse_random_programs_${version} integration generate.py ${version} 1 10)
-  larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300)
+  if(TARGET larder_reuse_plugin_${version} AND LARDER_CLANG_${version})
+    set(tools ${LARDER_CLANG_${version}})
+  else()
+    set(tools missing llvm-${version}-dev)
+  endif()
+  add_test(NAME reuse_cc_${version}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cc_test.sh $<TARGET_FILE:larder_command> ${tools})
+  add_test(NAME reuse_cmake_${version}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/cmake_test.sh ${PROJECT_BINARY_DIR} ${tools})
+  set_tests_properties(reuse_cc_${version} reuse_cmake_${version}
+    PROPERTIES LABELS integration TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME e2e_reuse_real_programs_${version}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/real_programs.sh $<TARGET_FILE:larder_command> ${tools})
+  set_tests_properties(e2e_reuse_real_programs_${version} PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+  larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300 --every-level)
 endforeach()

@@ -42,6 +42,7 @@ struct Command {
   bool bears_bad_settings = false;  // runs although a setting does not fit
   int (*run)(Call&) = nullptr;
   std::string_view examples = {};  // command lines, one each
+  bool takes_command = false;      // from the first word that is no flag on, all words are another program's
 };
 
 // In the order of the help. Names are unique.

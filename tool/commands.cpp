@@ -12,6 +12,8 @@ extern const Command kGcCommand;
 extern const Command kClearCommand;
 extern const Command kExportCommand;
 extern const Command kImportCommand;
+extern const Command kCcCommand;
+extern const Command kReuseReportCommand;
 extern const Command kConfigCommand;
 extern const Command kDoctorCommand;
 extern const Command kCompletionsCommand;
@@ -21,9 +23,10 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kRunCommand,    &kStatsCommand,  &kLsCommand,          &kShowCommand,    &kWhyCommand,
-    &kVerifyCommand, &kGcCommand,     &kClearCommand,       &kExportCommand,  &kImportCommand,
-    &kConfigCommand, &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
+    &kRunCommand,     &kCcCommand,     &kReuseReportCommand, &kStatsCommand,  &kLsCommand,
+    &kShowCommand,    &kWhyCommand,    &kVerifyCommand,      &kGcCommand,     &kClearCommand,
+    &kExportCommand,  &kImportCommand, &kConfigCommand,      &kDoctorCommand, &kCompletionsCommand,
+    &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

@@ -205,7 +205,38 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
   return parsed;
 }
 
+bool takes_value(std::string_view flag, const Command* command) {
+  if (flag.find('=') != std::string_view::npos) return false;
+  const auto is_it = [&](const Argument& argument) {
+    return argument.name == flag && !argument.value.empty();
+  };
+  const auto shared = shared_arguments();
+  if (std::any_of(shared.begin(), shared.end(), is_it)) return true;
+  if (command != nullptr && std::any_of(command->arguments.begin(), command->arguments.end(), is_it))
+    return true;
+  for (const Row& row : settings::table())
+    if (row.kind != Kind::boolean && settings::flag(row) == flag) return true;
+  return false;
+}
+
 }  // namespace
+
+std::span<const std::string> own_words(std::span<const std::string> words) {
+  const Command* command = nullptr;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") return words.first(i);
+    if (word.starts_with("-")) {
+      if (takes_value(word, command)) ++i;
+    } else if (command == nullptr) {
+      command = find_command(word);
+      if (command == nullptr) break;
+    } else if (command->takes_command) {
+      return words.first(i);
+    }
+  }
+  return words.first(static_cast<std::size_t>(std::find(words.begin(), words.end(), "--") - words.begin()));
+}
 
 Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
   return Grammar().parse(words, working_dir);

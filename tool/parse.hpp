@@ -19,4 +19,8 @@ struct Parsed {
 // `working_dir` makes relative paths in settings absolute.
 Parsed parse(std::span<const std::string> words, const std::string& working_dir);
 
+// Those in front of another program's: up to `--`, or up to the compiler's name in `cc --deny FILE clang
+// -O2`.
+std::span<const std::string> own_words(std::span<const std::string> words);
+
 }  // namespace larder::tool

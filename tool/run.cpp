@@ -61,14 +61,17 @@ const Command* find_command(std::string_view name) noexcept {
 }
 
 int run(std::span<const std::string> words, const settings::Surroundings& surroundings, Console& console) {
-  // What stands behind `run ... --` is another program's, word for word.
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const auto own = static_cast<std::size_t>(dashes - words.begin());
-  Parsed parsed = parse(words.first(own), surroundings.working_dir);
-  if (dashes != words.end() && parsed.command != nullptr && parsed.command->name == "run") {
+  // What stands behind `run ... --`, or from the compiler's name on in `cc`, is another program's, word for
+  // word.
+  const auto own = own_words(words);
+  Parsed parsed = parse(own, surroundings.working_dir);
+  auto others = words.subspan(own.size());
+  if (!others.empty() && parsed.command != nullptr &&
+      (parsed.command->name == "run" || parsed.command->takes_command)) {
+    if (others.front() == "--") others = others.subspan(1);
     auto& command = parsed.given["COMMAND"];
-    command.insert(command.end(), dashes + 1, words.end());
-  } else if (dashes != words.end()) {
+    command.insert(command.end(), others.begin(), others.end());
+  } else if (!others.empty()) {
     parsed = parse(words, surroundings.working_dir);
   }
   const auto has = [&](std::string_view name) { return parsed.given.find(name) != parsed.given.end(); };

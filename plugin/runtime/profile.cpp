@@ -20,6 +20,7 @@ namespace larder::reuse {
 namespace {
 
 constexpr uint64_t kRegisters = 1024;
+constexpr uint64_t kNameMax = 7900;
 constexpr uint64_t kSimulated = 256;  // entries of the simulated tables
 
 }  // namespace
@@ -35,6 +36,7 @@ struct Counts {
   uint64_t lru_hits = 0;     // least recently used
   uint64_t turn_next = 0;
   uint64_t clock = 0;
+  uint64_t counting_before = 0;  // this thread's counting when the timed call began
   unsigned char registers[kRegisters] = {};
   uint64_t direct[kSimulated] = {};
   uint64_t turn[kSimulated] = {};
@@ -43,6 +45,10 @@ struct Counts {
 };
 
 namespace {
+
+// Cycles that this thread has spent counting: within a timed call, they are not the function's.
+thread_local uint64_t counting;
+constexpr uint64_t kAroundCounting = 40;  // of a counted call, outside of what can be measured
 
 Counts* all_counts;
 uint64_t first_cycles;
@@ -166,6 +172,7 @@ bool prepare_counts(Table& table, Place& place) noexcept {
 }
 
 int count_call(Table& table, uint64_t hash, const uint64_t* key, uint64_t* value) noexcept {
+  const uint64_t begun = cycles_now();
   Counts& counts = *table.counts;
   ++counts.calls;
   // The words themselves, not only their hash: two keys of one hash are two keys.
@@ -177,19 +184,25 @@ int count_call(Table& table, uint64_t hash, const uint64_t* key, uint64_t* value
   if (zeroes > rank) rank = zeroes;
   simulate(counts, tag);
   const auto stack = reinterpret_cast<uint64_t>(value);
-  if (table.started != 0 && stack < table.timed_stack) {
+  const bool is_within = table.started != 0 && stack < table.timed_stack;
+  const uint64_t now = cycles_now();
+  counting += now - begun + kAroundCounting;
+  if (is_within) {
     ++table.timed_depth;
   } else {
     table.timed_stack = stack;
     table.timed_depth = 1;
-    table.started = cycles_now();
+    table.started = now;
+    counts.counting_before = counting;
   }
   return LARDER_REUSE_COMPUTE;
 }
 
 void count_result(Table& table) noexcept {
   if (table.started == 0 || --table.timed_depth != 0) return;
-  table.counts->cycles += cycles_now() - table.started;
+  const uint64_t passed = cycles_now() - table.started;
+  const uint64_t counted = counting - table.counts->counting_before;
+  table.counts->cycles += passed > counted ? passed - counted : 0;
   ++table.counts->timed;
   table.started = 0;
 }
@@ -220,7 +233,8 @@ void merge_counts(Table& table) noexcept {
 void write_profile(const Site* site) noexcept {
   Counts* counts = all_counts;
   while (counts != nullptr && counts->site != site) counts = counts->next;
-  if (counts == nullptr || counts->calls == 0) return;
+  // A name that the line cannot hold would make the whole file unreadable.
+  if (counts == nullptr || counts->calls == 0 || strlen(site->name) > kNameMax) return;
   const char* path = getenv("LARDER_REUSE_PROFILE");
   const int file = open(path != nullptr && *path != '\0' ? path : "larder-reuse.profile",
                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -460,9 +460,7 @@ void insert(Table& table, Place& place, uint64_t hash, const uint64_t* key, cons
     return open(table, place, left < kRoomMax ? left : kRoomMax);
   }
   table.misses_max = table.misses_max * 2 < kMissesMax ? table.misses_max * 2 : kMissesMax;
-  if ((table.site->flags & LARDER_REUSE_ALWAYS) != 0)
-    switch_on(table, place);
-  else if (table.is_shallow)
+  if (table.is_shallow)
     begin_attempt(table, place);
   else
     begin_look(table, place, is_tree(*table.site) ? kWindow : kWindowAgain);

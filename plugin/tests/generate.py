@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random programs, pure and impure, that print the same with the plugin as without it.
 
-Usage: generate.py CLANG PLUGIN RUNTIME_LIBRARY FIRST COUNT   (seeds FIRST to FIRST + COUNT - 1)
+Usage: generate.py CLANG PLUGIN RUNTIME_LIBRARY FIRST COUNT [--every-level]   (seeds FIRST to FIRST + COUNT - 1)
+A program is compiled at one level of optimisation, the seed's, or at each of the four.
        generate.py --print SEED
 """
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-TYPES = {"int": "i", "long": "l", "unsigned": "u", "unsigned char": "c", "short": "s", "double": "d", "float": "f"}
+LEVELS = ["-O1", "-O2", "-O3", "-Os"]
 
 
 class Program:
@@ -126,7 +127,8 @@ def main():
     if sys.argv[1:2] == ["--print"]:
         print(Program(int(sys.argv[2])).text())
         return 0
-    if len(sys.argv) != 6:
+    has_every_level = sys.argv[6:] == ["--every-level"]
+    if len(sys.argv) != 6 + has_every_level:
         print(__doc__, file=sys.stderr)
         return 2
     clang, plugin, library = sys.argv[1:4]
@@ -134,23 +136,28 @@ def main():
         print(f"SKIP: {plugin} or its clang is not installed")
         return 77
     first, count = int(sys.argv[4]), int(sys.argv[5])
-    failed = memoized = 0
+    failed = memoized = compared = 0
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         for seed in range(first, first + count):
             source = scratch / f"{seed}.c"
             source.write_text(Program(seed).text())
-            level = ["-O1", "-O2", "-O3", "-Os"][seed % 4]
-            # Signed overflow must be the same in both: -fwrapv; half of the programs memoize all that is pure.
-            base = [clang, level, "-fwrapv", "-w", str(source), library, "-lm", "-lpthread"]
+            # Half of the programs memoize all that is pure.
             os.environ["LARDER_REUSE_OPTIONS"] = "all=on" if seed % 2 else ""
-            plain = build_and_run(base, scratch / "plain")
-            with_plugin = build_and_run(base + [f"-fpass-plugin={plugin}"], scratch / "with")
-            memoized += b"larder_reuse_slow" in (scratch / "with").read_bytes()
-            if plain != with_plugin:
-                failed += 1
-                print(f"seed {seed} {level}: {plain[:400]!r}\nbut with the plugin {with_plugin[:400]!r}")
-    print(f"{count - failed} of {count} programs print the same; {memoized} have tables")
+            has_failed = has_tables = False
+            for level in LEVELS if has_every_level else [LEVELS[seed % 4]]:
+                # Signed overflow must be the same in both: -fwrapv.
+                base = [clang, level, "-fwrapv", "-w", str(source), library, "-lm", "-lpthread"]
+                plain = build_and_run(base, scratch / "plain")
+                with_plugin = build_and_run(base + [f"-fpass-plugin={plugin}"], scratch / "with")
+                compared += 1
+                has_tables |= b"larder_reuse_slow" in (scratch / "with").read_bytes()
+                if plain != with_plugin:
+                    has_failed = True
+                    print(f"seed {seed} {level}: {plain[:400]!r}\nbut with the plugin {with_plugin[:400]!r}")
+            failed += has_failed
+            memoized += has_tables
+    print(f"{count - failed} of {count} programs print the same in {compared} comparisons; {memoized} have tables")
     # A generator whose programs the plugin leaves alone would show nothing.
     return 1 if failed or memoized * 2 < count else 0
 

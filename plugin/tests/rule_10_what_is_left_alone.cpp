@@ -3,6 +3,9 @@
 // REMARK: unoptimised(int): not memoized: it has the attribute optnone
 // REMARK: twice(int): not memoized
 // REMARK: catches(int): not memoized
+// REMARK: promises(long, long): not memoized: it promises a tail call
+// REMARK: labels(int): not memoized: takes the addresses of its labels
+// REMARK: calls_labels(int): not memoized
 extern "C" int _setjmp(void*) __attribute__((returns_twice));
 void may_throw(int);
 char buffer[400];
@@ -10,3 +13,14 @@ int variadic(int n, ...) { return n < 2 ? n : variadic(n - 1) + variadic(n - 2);
 __attribute__((optnone, noinline)) int unoptimised(int n) { return n < 2 ? n : unoptimised(n - 1) + unoptimised(n - 2); }
 int twice(int n) { if (_setjmp(buffer)) return 0; return n < 2 ? n : twice(n - 1) + twice(n - 2); }
 int catches(int n) { try { may_throw(n); } catch (...) { return 1; } return n < 2 ? n : catches(n - 1) + catches(n - 2); }
+long promises(long n, long sum) { if (n == 0) return sum; __attribute__((musttail)) return promises(n - 1, sum + n % 7); }
+int labels(int n) {
+  static const void* const to[] = {&&more, &&less};
+  int sum = n, i = 0;
+next:
+  if (i++ > n + 20) return sum;
+  goto *to[(sum ^ i) & 1];
+more: sum = sum * 31 + i; goto next;
+less: sum -= i * n; goto next;
+}
+int calls_labels(int n) { return n < 2 ? labels(n) : calls_labels(n - 1) + calls_labels(n - 2); }

@@ -6,6 +6,9 @@ static int divide(int a, int b) { int s = 0; for (int i = 1; i < 30; ++i) s += a
 int main(void) {
   long sum = 0;
   for (int i = 0; i < 4000; ++i) if (i % 5 != 0) sum += divide(i % 7, i % 5);
+  volatile int none = 0;
+  const int zero = none;
+  for (int i = 0; i < 4000; ++i) if (zero != 0) sum += divide(7, zero);
   printf("%ld\n", sum);
   return 0;
 }
