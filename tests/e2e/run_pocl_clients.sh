@@ -19,8 +19,8 @@ fail() {
   echo "FAIL: $*" >&2
   exit 1
 }
-taken() { sed -n 's/.* \([0-9]*\) taken in.*/\1/p' "$1"; }
-laid() { sed -n 's/.* \([0-9]*\) laid.*/\1/p' "$1"; }
+taken() { sed -n 's/^larder: pocl: .* \([0-9]*\) taken in.*/\1/p' "$1"; }
+laid() { sed -n 's/^larder: pocl: .* \([0-9]*\) laid.*/\1/p' "$1"; }
 
 ran=0
 for client in "clpeak -p 0 --kernel-latency" "clinfo -l" "clinfo"; do

@@ -53,7 +53,7 @@ POCL_CACHE_DIR=$work/plain "$program" >expected
 "$larder" run --report -- true 2>err
 grep -q '^larder: pocl: .* files there' err || { cat err; echo "skipped: no PoCL here" >&2; exit 77; }
 
-number() { sed -n "s/.* \([0-9]*\) $1.*/\1/p" err; }
+number() { sed -n "s/^larder: pocl: \(.* \|\)\([0-9]*\) $1.*/\2/p" err; }
 run() {
   "$larder" run --report -- "$program" >out 2>err || fail "the program failed: $(cat out err)"
   cmp -s out expected || fail "other output: $(cat out) instead of $(cat expected)"
