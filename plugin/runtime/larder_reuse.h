@@ -31,7 +31,8 @@ extern "C" {
 #define LARDER_REUSE_VERSION 1
 #define LARDER_REUSE_KEY_WORDS_MAX 8
 #define LARDER_REUSE_VALUE_WORDS_MAX 4
-/* Of the sample are keys for which (hash ^ hash >> 32) * larder_reuse_odd[1] >> LARDER_REUSE_SAMPLE_SHIFT is 0. */
+/* Of the sample are keys for which (hash ^ hash >> 32) * larder_reuse_odd[1] >> LARDER_REUSE_SAMPLE_SHIFT is
+ * 0. */
 #define LARDER_REUSE_SAMPLE_SHIFT 60
 
 /* Flags of a site. */

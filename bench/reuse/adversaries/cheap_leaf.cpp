@@ -1,5 +1,5 @@
 // A leaf of two nanoseconds, which no table can be quicker than, although everything comes back.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // A recursion as deep as eight megabytes of stack allow for its plain frames, never with the same arguments.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A knapsack whose light items weigh powers of two, so that whatever is looked at first never comes back; the
 // heavy ones all weigh the same, and only far up in the tree do results repeat.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

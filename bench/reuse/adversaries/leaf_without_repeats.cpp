@@ -1,5 +1,5 @@
 // A leaf of some fifty nanoseconds, asked for a million different results.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A million different results, then the same once more: each comes back, but too late for any table within
 // the cap that was not worth its misses.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

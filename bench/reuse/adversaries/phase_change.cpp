@@ -1,6 +1,6 @@
 // Three hundred thousand results that never come back, then as many out of a hundred, then different ones
 // again.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

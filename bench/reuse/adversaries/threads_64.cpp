@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Fibonacci: the n-th number, the textbook's way. The second argument is where it begins.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

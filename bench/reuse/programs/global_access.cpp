@@ -1,5 +1,5 @@
 // Global Access: a function that uses a global variable, which makes it impure.
-#include "program.h"
+#include "program.hpp"
 
 int visits;
 

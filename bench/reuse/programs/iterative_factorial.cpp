@@ -1,7 +1,7 @@
 // Iterative Factorial ST: the factorial of n, where n ranges from 0 to 1000; numbers wrap round.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

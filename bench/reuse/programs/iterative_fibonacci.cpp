@@ -1,7 +1,7 @@
 // Iterative Fibonacci ST: Fibonacci functions with differing n, one after the other.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

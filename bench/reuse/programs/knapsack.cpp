@@ -1,5 +1,5 @@
 // Knapsack: the most weight that fits a limit. Weights are powers of two: no limit is ever met twice.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Knapsack with overlapping subproblems: thirty small items, a limit of 120.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

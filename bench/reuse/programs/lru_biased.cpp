@@ -1,7 +1,7 @@
 // LRU Biased: the 0th and the i-th function, i incremented on every iteration; each calls the one before it.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Matrix Chain Multiplication: the least number of products for a chain of four, a new chain every time. A
 // matrix's rows follow from its number.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Matrix chain with overlapping subproblems: one chain of fifteen.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

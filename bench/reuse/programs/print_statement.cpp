@@ -1,7 +1,7 @@
 // Print Statement: a function that prints.
 #include <cstdio>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Pseudorandom Pow ST: the 400th power of 40, the 1600th of 160 and the 6400th of 640, computed recursively,
 // on every second, every third and every other iteration; modulo a prime, so that they fit an int.
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 

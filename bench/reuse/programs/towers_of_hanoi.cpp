@@ -1,7 +1,7 @@
 // Towers of Hanoi: moves for a tower of some height; the towers' parts (from, to, spare) are one number.
 #include <cstring>
 
-#include "program.h"
+#include "program.hpp"
 
 namespace {
 
