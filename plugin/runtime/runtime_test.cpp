@@ -327,13 +327,13 @@ TEST(ReuseTable, GrowsWhenItLosesKeysThatComeBackAndKeepsWhatItHad) {
   });
 }
 
-TEST(ReuseTable, DoesNotGrowForMillionsOfKeysThatNeverComeBack) {
+TEST(ReuseTable, GrowsNoLargerThanItsWindowForMillionsOfKeysThatNeverComeBack) {
   const larder_reuse_site site = site_of(LARDER_REUSE_ALWAYS);
   on_a_thread([&] {
     thread_local larder_reuse_place place{};
     Memoized same(site, place, [](uint64_t key) { return key; });
     for (uint64_t i = 0; i < 2000000; ++i) EXPECT_EQ(same(i), i);
-    EXPECT_EQ(place.shift, 64u - 6u);
+    EXPECT_GE(place.shift, 64u - 10u) << "a look sees 1024 calls at most";
     return 0;
   });
 }
