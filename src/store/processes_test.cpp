@@ -280,6 +280,9 @@ TEST_F(StoreProcesses, ShareOneStoreAmongThreads) {
 }
 
 TEST_F(StoreProcesses, GoOnAfterAForkInTheMiddleOfOthersWork) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "GCC 12's AddressSanitizer may lock its allocator for ever in a busy process's child";
+#endif
   const auto store = open();
   store->put(recipe_for(0), as_bytes("product"));
   std::atomic<bool> is_over{false};
