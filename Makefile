@@ -58,7 +58,7 @@ tsan:            ## unit tests under ThreadSanitizer
 
 fuzz:            ## every fuzz target for FUZZ_SECONDS (default 10) seconds
 	@$(SETUP) build fuzz
-	@scripts/build.sh fuzz
+	@scripts/build.sh fuzz fuzz/all
 	@scripts/fuzz.sh build/fuzz "$${FUZZ_SECONDS:-10}"
 
 bare:            ## make demo and make test in a bare Debian 12 root (needs root)
