@@ -26,7 +26,7 @@ if [ -n "${LARDER_BARE_ROOT:-}" ]; then
   mkdir -p "$root"
 else
   root=$(mktemp -d)
-  trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
+  trap 'umount "$root/proc" "$root/sys" "$root/dev/pts" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
 fi
 
 if [ ! -x "$root/usr/bin/make" ]; then
@@ -40,6 +40,8 @@ if [ ! -x "$root/usr/bin/make" ]; then
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"  # where OpenCL's drivers look for processors and memory
+mount -t devpts devpts "$root/dev/pts"          # terminals of their own, to type into shells
 
 rm -rf "$root/larder"
 mkdir "$root/larder"

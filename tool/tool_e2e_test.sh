@@ -74,7 +74,9 @@ larder completions z|zsh
 larder ls --lar|--largest
 END
 fi
-if command -v zsh >/dev/null; then
+if command -v zsh >/dev/null && ! zsh -fc 'zmodload zsh/zpty && zpty there true' 2>/dev/null; then
+  echo "not typed to zsh: no pseudo terminals here"
+elif command -v zsh >/dev/null; then
   # At a terminal of its own: what is typed before the tab, then a word that shows where the completion ended.
   cat >type.zsh <<'END'
 zmodload zsh/zpty
