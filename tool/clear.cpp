@@ -45,12 +45,7 @@ Removal remove_entries(const Call& call, Store& store, const Selected& selected,
 void forget_notes(const Store& store, const Selection& selection, const Selected& selected) {
   const Notes notes = store.notes();
   const Selector& selector = selection.selector();
-  const std::int64_t now = Clock::system().unix_ns();
-  clear_misses(notes, [&](const Miss& miss) {
-    if (!selector.program.empty() && miss.program != selector.program) return false;
-    if (selector.older_than && now - miss.at_unix_ns < selector.older_than->count()) return false;
-    return selected.is_recipe(miss.recipe.canonical());
-  });
+  clear_misses(notes, [&](const Miss& miss) { return selected.is(miss); });
   if (!selector.program.empty()) clear_start_order(notes, selector.program);
   if (!selection.says_anything()) clear_start_orders(notes);
 }

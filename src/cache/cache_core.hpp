@@ -32,6 +32,8 @@
 
 namespace larder {
 
+class Selected;
+
 // A product as the memory tier keeps it.
 struct Kept {
   Kept(Bytes product, std::string makers_log, Nanoseconds making_cost)
@@ -100,7 +102,7 @@ class CacheCore {
   Result<Product> find_only(Attempt& attempt);
   void verify(Attempt& attempt, detail::AnyMaker maker, Product& product);
   bool keep(const Attempt& attempt, const Kept& kept, std::span<const Text> texts);
-  void forget_notes(const Selector& selector);
+  void forget_notes(const Selector& selector, const Selected& selected);
   // What waits to be written and what is on disk; true when there was any.
   bool forget_on_disk(const Recipe& recipe, const Key& key, Reason why);
   void write(const PendingWrite& write) noexcept;

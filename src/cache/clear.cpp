@@ -35,7 +35,7 @@ bool CacheCore::remove(const Recipe& recipe, Reason why) {
 }
 
 // Recipes say what somebody worked on: those of misses go with the entries.
-void CacheCore::forget_notes(const Selector& selector) {
+void CacheCore::forget_notes(const Selector& selector, const Selected& selected) {
   const Notes notes = store_->notes();
   if (means_all(selector)) {
     clear_misses(notes);
@@ -43,13 +43,7 @@ void CacheCore::forget_notes(const Selector& selector) {
     order_.clear();
     return;
   }
-  const auto now = clock_.unix_ns();
-  const Selected selected(selector, notes, now);
-  clear_misses(notes, [&](const Miss& miss) {
-    if (!selector.program.empty() && miss.program != selector.program) return false;
-    if (selector.older_than && now - miss.at_unix_ns < selector.older_than->count()) return false;
-    return selected.is_recipe(miss.recipe.canonical());
-  });
+  clear_misses(notes, [&](const Miss& miss) { return selected.is(miss); });
 }
 
 Cleared CacheCore::clear(const Selector& selector) {
@@ -64,10 +58,10 @@ Cleared CacheCore::clear(const Selector& selector) {
   }
   if (store_ == nullptr) return cleared;
   const Selected selected(selector, store_->notes(), clock_.unix_ns());
-  if (writes_ != nullptr && !selector.older_than) {
+  if (!selector.older_than) {
     writes_->drop([&](const PendingWrite& each) { return selected.is_recipe(each.recipe.canonical()); });
   }
-  forget_notes(selector);
+  forget_notes(selector, selected);
   if (const MutexLock lock(preload_mutex_); preload_ != nullptr) preload_->stop();
   memory_.clear();
   if (!selector.program.empty()) clear_start_order(store_->notes(), selector.program);

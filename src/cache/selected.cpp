@@ -52,10 +52,17 @@ bool Selected::is_recipe(std::string_view canonical) const {
   return true;
 }
 
+bool Selected::is_old_enough(std::int64_t at_unix_ns) const noexcept {
+  return !selector_.older_than || now_ - at_unix_ns >= selector_.older_than->count();
+}
+
 bool Selected::is(const EntryInfo& info) const {
-  if (!may_be(info.key)) return false;
-  if (selector_.older_than && now_ - info.used_at_unix_ns < selector_.older_than->count()) return false;
-  return is_recipe(info.recipe);
+  return may_be(info.key) && is_old_enough(info.used_at_unix_ns) && is_recipe(info.recipe);
+}
+
+bool Selected::is(const Miss& miss) const {
+  if (!selector_.program.empty() && miss.program != selector_.program) return false;
+  return is_old_enough(miss.at_unix_ns) && is_recipe(miss.recipe.canonical());
 }
 
 }  // namespace larder

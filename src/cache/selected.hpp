@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "cache/misses.hpp"
 #include "larder/cache.hpp"
 #include "store/notes.hpp"
 #include "store/store.hpp"
@@ -27,11 +28,15 @@ class Selected {
   bool is_recipe(std::string_view canonical) const;
   // Both of these and the age.
   bool is(const EntryInfo& info) const;
+  // A miss says itself whose it was and when.
+  bool is(const Miss& miss) const;
 
  private:
   struct HashKey {
     std::size_t operator()(const Key& key) const noexcept { return static_cast<std::size_t>(key.low); }
   };
+
+  bool is_old_enough(std::int64_t at_unix_ns) const noexcept;
 
   const Selector& selector_;
   std::int64_t now_;
