@@ -191,9 +191,9 @@ int run_gc(Call& call) {
   place->note_counts();
   call.wants_json() ? show_json(call, all) : show_text(call, all);
   if (all.was_busy) {
-    return call.refuse("another process is tidying this store up", "only one can at a time",
-                       "run it again in a moment"),
-           kNo;
+    call.refuse("another process is tidying this store up", "only one can at a time",
+                "run it again in a moment");
+    return kNo;
   }
   if (all.was_stopped) call.console().err(remark("interrupted; run it again to go on"));
   return all.was_stopped ? kInterrupted : kDone;

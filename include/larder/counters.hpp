@@ -130,8 +130,7 @@ class LARDER_API Counters {
 #endif
     word.store(word.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
-  // GCC's null check takes the thread's own counters for null in threads that have just begun.
-  __attribute__((no_sanitize("null"))) void add(std::size_t place, std::uint64_t by) noexcept {
+  void add(std::size_t place, std::uint64_t by) noexcept {
     const detail::ThreadCounters& thread = detail::t_counters;
     if (thread.last == serial_) [[likely]] {
       increase(thread.words[place], by);

@@ -61,7 +61,8 @@ LARDER_HOT Path entry_path(const Key& key) noexcept;
 // Where an entry of the shard of `key` is written before it is published; `unique` tells writers apart.
 Path temporary_path(const Key& key, std::uint64_t unique) noexcept;
 Path shard_index_path(unsigned shard) noexcept;
-// Where a damaged entry is laid: one of sixteen places, so that the last few are kept.
+// Where a damaged entry is laid: one of a few places, by its key's last digit, so that the last few are kept.
+inline constexpr std::uint64_t kDamagedPlaces = 16;
 Path damaged_path(const Key& key) noexcept;
 // A name within its shard made into a path.
 Path path_in_shard(unsigned shard, std::string_view name) noexcept;

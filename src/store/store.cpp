@@ -303,7 +303,7 @@ Reason Store::verify_and_remove(const Key& key, EntryInfo& info, bool& is_gone) 
 
 void Store::forget_damaged() noexcept {
   if (options_.read_only) return;
-  for (std::uint64_t place = 0; place < 16; ++place) {
+  for (std::uint64_t place = 0; place < layout::kDamagedPlaces; ++place) {
     const layout::Path path = layout::damaged_path({0, place});
     directory_->files().unlink_at(directory_->fd(), path.c_str());
   }

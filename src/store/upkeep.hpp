@@ -8,8 +8,7 @@
 //   U2  Whatever part of the index is missing or wrong, a step only costs time or hits: the entries are the
 //       truth.
 //   U3  A step looks at the clock after each removal and each shard, and ends when its time is over; but one
-//   of
-//       them it does, however short its time is: steps always come to an end of what there is to do.
+//       of them it does, however short its time is: steps always come to an end of what there is to do.
 //   U4  The sums never know less than what is there: an entry is announced before it is published, what was
 //       announced a moment ago counts although nobody can see it yet, and who publishes an announcement that
 //       may have been taken for dead meanwhile announces it again. They may know more for a while: what a
