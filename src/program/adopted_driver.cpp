@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "base/transfer.hpp"
 #include "larder/driver_identity.hpp"
+#include "program/filled.hpp"
 #include "program/library_file.hpp"
 
 namespace larder {
@@ -103,15 +104,6 @@ constexpr std::string_view kMesaHarmless[] = {"MESA_SHADER_CACHE_DIR", "MESA_SHA
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-template <std::size_t kSize>
-std::vector<std::string_view> filled(const std::array<std::string_view, kSize>& all) {
-  std::vector<std::string_view> some;
-  for (const std::string_view each : all) {
-    if (!each.empty()) some.push_back(each);
-  }
-  return some;
 }
 
 std::string first_line_of(const std::string& path) {
@@ -227,8 +219,8 @@ std::vector<FoundDriver> find_drivers(const DriverPlaces& places) {
   for (const std::string& icd : icds) add_opencl(icd, found);
   std::string mesa = places.mesa;
   if (mesa.empty()) {
-    const std::string one =
-        find_library("libGL.so.1").empty() ? find_library("libc.so.6") : find_library("libGL.so.1");
+    std::string one = find_library("libGL.so.1");
+    if (one.empty()) one = find_library("libc.so.6");
     mesa = one.substr(0, one.rfind('/')) + std::string(kMesa);
   }
   add_mesa(mesa, found);

@@ -5,6 +5,7 @@
 
 #include "larder/driver_identity.hpp"
 #include "larder/opencl.hpp"
+#include "program/filled.hpp"
 #include "program/opencl/functions.hpp"
 
 #include <CL/cl_ext.h>
@@ -106,15 +107,6 @@ const Driver& driver_of(std::string_view platform_name) noexcept {
     if (platform_name.find(driver.platform) != std::string_view::npos) return driver;
   }
   return kUnknown;
-}
-
-template <std::size_t kSize>
-std::vector<std::string_view> filled(const std::array<std::string_view, kSize>& all) {
-  std::vector<std::string_view> some;
-  for (const std::string_view each : all) {
-    if (!each.empty()) some.push_back(each);
-  }
-  return some;
 }
 
 }  // namespace
