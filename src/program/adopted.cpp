@@ -188,25 +188,8 @@ void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
   for (const std::string& name : files_in(directory_)) {
     if (!std::binary_search(known.begin(), known.end(), name) && is_harmless(name)) fresh.push_back(name);
   }
-  count_used(fresh);
-  keep(fresh, std::move(known), cost);
-  remove_oldest(bytes_max);
-}
-
-// Before anything of larder reads the files.
-void Adoption::count_used(const std::vector<std::string>& fresh) {
-  std::map<std::string, Outcome> programs;  // the dearest way by which one of its files came
-  for (const auto& [name, from] : there_) {
-    if (!was_read(directory_ + '/' + name)) continue;
-    Outcome& outcome = programs.try_emplace(program_of(name), from).first->second;
-    outcome = std::max(outcome, from);
-    // As a request, so that what drivers use is known to be of use.
-    if (const auto product = cache_->get(recipe_of(name))) report_.saved += product->cost;
-  }
-  for (const std::string& name : fresh) {
-    const auto bytes = read_file(directory_ + '/' + name);
-    if (bytes && driver_.is_worth_keeping(name, *bytes)) programs[program_of(name)] = Outcome::made;
-  }
+  Programs programs = used();
+  keep(fresh, std::move(known), cost, programs);
   report_.asked_programs = programs.size();
   for (const auto& [program, outcome] : programs) {
     report_.there_programs += outcome == Outcome::memory_hit ? 1 : 0;
@@ -215,9 +198,24 @@ void Adoption::count_used(const std::vector<std::string>& fresh) {
     report_.remote_programs += outcome == Outcome::remote_hit ? 1 : 0;
     report_.made_programs += outcome == Outcome::made ? 1 : 0;
   }
+  remove_oldest(bytes_max);
 }
 
-void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost) {
+// Before anything of larder reads the files.
+Adoption::Programs Adoption::used() {
+  Programs programs;
+  for (const auto& [name, from] : there_) {
+    if (!was_read(directory_ + '/' + name)) continue;
+    Outcome& outcome = programs.try_emplace(program_of(name), from).first->second;
+    outcome = std::max(outcome, from);
+    // As a request, so that what drivers use is known to be of use.
+    if (const auto product = cache_->get(recipe_of(name))) report_.saved += product->cost;
+  }
+  return programs;
+}
+
+void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost,
+                    Programs& programs) {
   std::string why;
   const auto listening = subscribe([&why](const Event& event) {
     if (event.kind == EventKind::warning && event.reason != Reason::none) why = name(event.reason);
@@ -231,6 +229,7 @@ void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::stri
       continue;
     }
     if (!driver_.is_worth_keeping(file, *bytes)) continue;  // scratch of the driver's
+    programs[program_of(file)] = Outcome::made;
     const Nanoseconds took =
         driver_.program_of == nullptr ? share : time_of_making(path, began_).value_or(share);
     const std::uint64_t size = bytes->size();

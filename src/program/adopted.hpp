@@ -61,8 +61,11 @@ class Adoption {
   Recipe index_recipe() const;
   std::vector<std::string> index();
   std::string program_of(const std::string& file) const;
-  void count_used(const std::vector<std::string>& fresh);
-  void keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost);
+  // The dearest way by which one of a program's files came.
+  using Programs = std::map<std::string, Outcome>;
+  Programs used();
+  void keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost,
+            Programs& programs);
   void remove_oldest(std::uint64_t bytes_max);
 
   Cache* cache_;
