@@ -7,7 +7,6 @@
 #include <unistd.h>
 #endif
 
-#include <limits>
 #include <new>
 
 #include "base/assert.hpp"
@@ -185,13 +184,13 @@ void detail::unpin_slowly(EpochRecord& record) noexcept {
 }
 
 std::uint64_t oldest_reader() noexcept {
+  std::uint64_t oldest = epoch_now.load(std::memory_order_seq_cst);  // before the barrier
   if (has_membarrier.load(std::memory_order_relaxed)) {
     // The kernel cannot refuse what it has registered; should it, nothing is freed.
     if (!barrier_everywhere()) return 0;
   } else {
     full_barrier();
   }
-  std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (EpochRecord* record = records.load(std::memory_order_acquire); record != nullptr;
        record = record->next) {
     const std::uint64_t pinned = record->pinned.load(std::memory_order_seq_cst) & ~EpochRecord::kFenced;

@@ -2,11 +2,14 @@
 //
 // I1  A reader announces the epoch before it loads any shared pointer (detail::pin).
 // I2  A writer unlinks, then moves the epoch on, and stamps what it unlinked with the epoch before
-// (Bin::close). I3  A writer has every running reader pass a barrier before it reads their announcements
-// (oldest_reader). I4  Freed is only what bears a stamp older than every announced epoch (Bin::take_ripe).
+//     (Bin::close).
+// I3  A writer that will free reads the epoch, has every running reader pass a barrier, and then reads their
+//     announcements (oldest_reader).
+// I4  Freed is only what bears a stamp older than that epoch and than every announced one (Bin::take_ripe).
 //
-// Why that is enough: a reader that announced an epoch newer than the stamp read it after I2 moved it on, so
-// it sees the unlinking. One whose announcement I3 does not see has not loaded anything yet, and will see the
+// Why that is enough: what bears a stamp older than the epoch of I3 was unlinked before the barrier, whoever
+// unlinked it. A reader that announced an epoch newer than the stamp read it after I2 moved it on, so it sees
+// the unlinking. One whose announcement I3 does not see has not loaded anything yet, and will see the
 // unlinking when it does. Everybody else has announced the stamp or an older epoch, and I4 waits for him.
 // epoch_model_test.cpp walks through every interleaving of a small model of this.
 //
@@ -24,8 +27,8 @@ namespace larder {
 
 using detail::Retired;
 
-// The oldest epoch that a reader has announced, or the largest number there is. O(threads ever alive at
-// once).
+// The oldest epoch that a reader has announced; with no reader the one in which this was called, so that what
+// another thread closes meanwhile is not taken for old. O(threads ever alive at once).
 std::uint64_t oldest_reader() noexcept;
 
 // Drops a chain that take_ripe() returned. Runs user code: hold no lock.

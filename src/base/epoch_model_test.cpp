@@ -1,7 +1,8 @@
 // Walks through every interleaving of a small model of base/epoch.hpp: readers and a writer step by step, on
 // a machine whose threads have store buffers (stores become visible to others later, in order: x86's TSO).
-// Checks that no reader ever holds what was freed, and that the model would notice: without the writer's
-// barrier, or with a stamp taken before the unlinking, it finds the use after free.
+// A second writer retires into the same bin meanwhile. Checks that no reader ever holds what was freed, and
+// that the model would notice: without the writer's barrier, with a stamp taken before the unlinking, or when
+// what was closed after the barrier is freed too, it finds the use after free.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,14 +17,16 @@ namespace larder {
 namespace {
 
 constexpr int kReaders = 2;
-constexpr int kPasses = 2;   // each reader pins this often
-constexpr int kObjects = 2;  // the writer retires this many, one after the other
+constexpr int kPasses = 2;        // each reader pins this often
+constexpr int kObjects = 2;       // the writer retires this many, one after the other
+constexpr int kOther = kObjects;  // the object that the second writer retires
 
 // What a change of the protocol would break.
 struct Protocol {
   bool writer_has_barrier = true;
   bool stamp_after_unlinking = true;
   bool waits_for_readers = true;
+  bool oldest_is_bounded = true;  // by the epoch before the barrier
 };
 
 // A store that its thread has made and others do not see yet: at most one per reader, its announcement.
@@ -46,7 +49,10 @@ struct State {
   std::uint8_t oldest = 0;
   std::uint8_t scanned = 0;
   std::int8_t linked = 0;  // the object that the slot shows; -1: none
-  std::array<bool, kObjects> freed{};
+  std::uint8_t other_writer = 0;
+  std::uint8_t other_stamp = 255;
+  std::int8_t other_linked = kOther;  // as `linked`, in the second writer's slot
+  std::array<bool, kObjects + 1> freed{};
   auto operator<=>(const State&) const = default;
 };
 
@@ -60,7 +66,8 @@ bool flush_one(Reader& reader) {
   return true;
 }
 
-// One step of a reader: pin (read the epoch, announce it), load, use, unpin. False: it has no more.
+// One step of a reader: pin (read the epoch, announce it), load, use, unpin. The first reads the one slot,
+// the second the other. False: it has no more.
 bool step(State& state, Reader& reader) {
   if (reader.passes == kPasses) return false;
   const bool is_full = reader.buffer[1] != -1;  // something must become visible first
@@ -73,7 +80,7 @@ bool step(State& state, Reader& reader) {
       announce(reader, reader.epoch);
       break;
     case 2:
-      reader.holds = state.linked;
+      reader.holds = &reader == &state.readers[0] ? state.linked : state.other_linked;
       break;
     case 3:
       break;  // looks at it: checked in every state
@@ -86,9 +93,10 @@ bool step(State& state, Reader& reader) {
   return true;
 }
 
-// One step of the writer, for each object: unlink, move the epoch on, barrier, read the announcements one by
-// one, free if they allow it (else read them again), show the next object. The writer's own stores are atomic
-// read-modify-writes or come before one, so that it needs no buffer.
+// One step of the writer, for each object: unlink, move the epoch on, read it, barrier, read the
+// announcements one by one, free if they allow it (else read them again) along with all that is closed by
+// then and old enough, show the next object. The writer's own stores are atomic read-modify-writes or come
+// before one, so that it needs no buffer.
 bool step(State& state, const Protocol& protocol) {
   if (state.round == kObjects) return false;
   const auto unlink = [&] { state.linked = -1; };
@@ -101,35 +109,48 @@ bool step(State& state, const Protocol& protocol) {
       protocol.stamp_after_unlinking ? take_stamp() : unlink();
       break;
     case 2:
+      state.oldest = protocol.oldest_is_bounded ? state.epoch : std::uint8_t{255};
+      break;
+    case 3:
       if (protocol.writer_has_barrier) {
         for (Reader& reader : state.readers) {
           while (flush_one(reader)) {
           }
         }
       }
-      state.oldest = 255;
       state.scanned = 0;
       break;
-    case 3: {
+    case 4: {
       const std::uint8_t announced = state.readers[state.scanned].announced;
       if (announced != 0 && announced < state.oldest) state.oldest = announced;
       if (++state.scanned < kReaders) return true;
       break;
     }
-    case 4:
+    case 5:
+      if (state.other_stamp < state.oldest) state.freed[kOther] = true;
       if (protocol.waits_for_readers && state.stamp >= state.oldest) {
         state.writer = 2;
         return true;
       }
       state.freed[state.round] = true;
       break;
-    case 5:
+    case 6:
       ++state.round;
       state.linked = state.round < kObjects ? static_cast<std::int8_t>(state.round) : std::int8_t{-1};
       state.writer = 0;
       return true;
   }
   ++state.writer;
+  return true;
+}
+
+// The second writer unlinks and closes; the first one frees.
+bool step_other(State& state) {
+  if (state.other_writer == 2) return false;
+  if (state.other_writer++ == 0)
+    state.other_linked = -1;
+  else
+    state.other_stamp = state.epoch++;
   return true;
 }
 
@@ -160,6 +181,8 @@ Verdict explore(const Protocol& protocol) {
     };
     State next = state;
     if (step(next, protocol)) visit(next);
+    next = state;
+    if (step_other(next)) visit(next);
     for (std::size_t i = 0; i < kReaders; ++i) {
       next = state;
       if (step(next, next.readers[i])) visit(next);
@@ -184,6 +207,10 @@ TEST(EpochModel, FindsTheUseAfterFreeWithoutTheBarrier) {
 
 TEST(EpochModel, FindsTheUseAfterFreeWithAStampTakenBeforeUnlinking) {
   EXPECT_TRUE(explore({.stamp_after_unlinking = false}).use_after_free);
+}
+
+TEST(EpochModel, FindsTheUseAfterFreeOfWhatWasClosedAfterTheBarrier) {
+  EXPECT_TRUE(explore({.oldest_is_bounded = false}).use_after_free);
 }
 
 TEST(EpochModel, FindsTheUseAfterFreeWithoutWaiting) {

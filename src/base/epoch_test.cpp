@@ -49,6 +49,24 @@ TEST(Epoch, WaitsForReadersThatPinnedBefore) {
   EXPECT_TRUE(garbage.dropped);
 }
 
+// As another thread may close between one's look at the readers and what one frees by it: somebody may have
+// pinned and seen the late one in between.
+TEST(Epoch, FreesNothingThatWasClosedAfterTheLookAtTheReaders) {
+  Bin bin;
+  Garbage early;
+  Garbage late;
+  bin.retire(early, 1, drop);
+  bin.close();
+  const std::uint64_t oldest = oldest_reader();
+  bin.retire(late, 1, drop);
+  bin.close();
+  drop_all(bin.take_ripe(oldest));
+  EXPECT_TRUE(early.dropped);
+  EXPECT_FALSE(late.dropped);
+  collect(bin);
+  EXPECT_TRUE(late.dropped);
+}
+
 TEST(Epoch, WaitsForNoReaderThatPinnedAfter) {
   Bin bin;
   Garbage garbage;
