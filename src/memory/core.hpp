@@ -122,6 +122,7 @@ class Core final : public MemoryCore {
   void make_room(policy::Room needed, Aftermath& after) noexcept REQUIRES(mutex_);
   void leave(Record& record, Reason reason, Aftermath& after) noexcept REQUIRES(mutex_);
   Record* take_product(Record& record, Reason reason, Aftermath& after) noexcept REQUIRES(mutex_);
+  void fetch_likely_victims() noexcept REQUIRES(mutex_);
   void move_stamp() noexcept REQUIRES(mutex_);
   void settle_aftermath(Aftermath& after) noexcept EXCLUDES(mutex_);
   bool wants_collecting() const noexcept REQUIRES(mutex_);
@@ -139,7 +140,12 @@ class Core final : public MemoryCore {
   RecipeTable table_;  // written under the mutex
   Slots slots_ GUARDED_BY(mutex_);
   policy::Budget budget_ GUARDED_BY(mutex_);
-  std::vector<Slot*> by_id_ GUARDED_BY(mutex_);  // null: the id is free
+  // Whose product it is; nulls: the id is free.
+  struct Resident {
+    Record* record = nullptr;
+    Slot* slot = nullptr;
+  };
+  std::vector<Resident> by_id_ GUARDED_BY(mutex_);
   std::vector<policy::Id> free_ids_ GUARDED_BY(mutex_);
   Bin bin_ GUARDED_BY(mutex_);
   Flight* flights_ GUARDED_BY(mutex_) = nullptr;

@@ -9,42 +9,72 @@ namespace {
 
 constinit Mutex links_mutex;
 
+// Its place among its parent's children is free; it has a parent still.
 void unlink(Record& child) noexcept REQUIRES(links_mutex) {
   Family& family = child.family;
-  if (family.parent == nullptr) return;
-  (family.previous != nullptr ? family.previous->family.next : family.parent->family.first_child) =
-      family.next;
+  Record* const parent = family.parent.load(std::memory_order_relaxed);
+  if (family.previous != nullptr)
+    family.previous->family.next = family.next;
+  else
+    parent->family.first_child.store(family.next, std::memory_order_release);
   if (family.next != nullptr) family.next->family.previous = family.previous;
-  family.parent = family.previous = family.next = nullptr;
+  family.previous = family.next = nullptr;
+}
+
+// Those whose parent leaves, in a chain; what somebody else has doomed goes with that.
+Record* doom(Record* first) noexcept REQUIRES(links_mutex) {
+  Record* doomed = nullptr;
+  for (Record* child = first; child != nullptr;) {
+    Family& family = child->family;
+    Record* const next = std::exchange(family.next, nullptr);
+    family.previous = nullptr;
+    if (!std::exchange(family.is_doomed, true)) {
+      // Its product is kept, so it has not left: a claim may be added without its core's mutex.
+      child->claims.fetch_add(1, std::memory_order_relaxed);
+      family.next_doomed = std::exchange(doomed, child);
+    }
+    family.parent.store(nullptr, std::memory_order_release);  // now it may leave without the mutex
+    child = next;
+  }
+  return doomed;
 }
 
 }  // namespace
 
 bool join_family(Record& record, Record* parent) noexcept {
-  MutexLock lock(links_mutex);
+  Family& family = record.family;
   if (parent != nullptr) {
-    if (!parent->family.may_adopt || parent == &record) return false;
-    record.family.parent = parent;
-    record.family.next = std::exchange(parent->family.first_child, &record);
-    if (record.family.next != nullptr) record.family.next->family.previous = &record;
+    MutexLock lock(links_mutex);
+    if (parent == &record) return false;
+    std::atomic<Record*>& first = parent->family.first_child;
+    Record* const next = first.load(std::memory_order_acquire);
+    // A parent that has no child leaves without the mutex.
+    Record* expected = next;
+    if (next == Family::closed() ||
+        !first.compare_exchange_strong(expected, &record, std::memory_order_acq_rel))
+      return false;
+    family.parent.store(parent, std::memory_order_relaxed);
+    family.next = next;
+    if (next != nullptr) next->family.previous = &record;
   }
-  record.family.may_adopt = true;
+  family.first_child.store(nullptr, std::memory_order_release);
   return true;
 }
 
 Record* leave_family(Record& record) noexcept {
-  MutexLock lock(links_mutex);
-  record.family.may_adopt = false;
-  unlink(record);
-  Record* doomed = nullptr;
-  while (Record* child = record.family.first_child) {
-    unlink(*child);
-    if (std::exchange(child->family.is_doomed, true)) continue;
-    // Its product is kept, so it has not left: a claim may be added without its core's mutex.
-    child->claims.fetch_add(1, std::memory_order_relaxed);
-    child->family.next_doomed = std::exchange(doomed, child);
+  Family& family = record.family;
+  Record* childless = nullptr;
+  if (family.parent.load(std::memory_order_acquire) == nullptr &&
+      family.first_child.compare_exchange_strong(childless, Family::closed(), std::memory_order_acq_rel)) {
+    return nullptr;
   }
-  return doomed;
+  MutexLock lock(links_mutex);
+  Record* const children = family.first_child.exchange(Family::closed(), std::memory_order_acq_rel);
+  if (family.parent.load(std::memory_order_relaxed) != nullptr) {
+    unlink(record);
+    family.parent.store(nullptr, std::memory_order_relaxed);
+  }
+  return doom(children);
 }
 
 Record* end_doom(Record& record) noexcept {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "memory/core.hpp"
@@ -79,7 +80,7 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
       // Room for every id that there is, so that giving one back needs no memory.
       if (free_ids_.capacity() <= by_id_.size()) free_ids_.reserve(2 * by_id_.size() + 8);
       free_ids_.push_back(static_cast<policy::Id>(by_id_.size()));
-      by_id_.push_back(nullptr);
+      by_id_.emplace_back();
     }
     const policy::Id id = free_ids_.back();
     budget_.insert(id, {.key = record.key.low,
@@ -95,7 +96,7 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
   }
   record.id = free_ids_.back();
   free_ids_.pop_back();
-  by_id_[record.id] = &record.slot;
+  by_id_[record.id] = {&record, &record.slot};
   record.is_kept = true;
   record.weight.store(making.weight, std::memory_order_relaxed);
   record.cost_ns.store(cost_ns, std::memory_order_relaxed);
@@ -123,9 +124,19 @@ void Core::move_stamp() noexcept {
 
 // --- Going
 
+// What evicting touches comes from memory while the product is made that wants the room.
+void Core::fetch_likely_victims() noexcept {
+  const std::span<const policy::Id> ids = budget_.likely();
+  if (ids.empty()) return;
+  for (const policy::Id id : ids) __builtin_prefetch(by_id_[id].slot, 1);
+  const Record* const first = by_id_[ids.front()].record;
+  __builtin_prefetch(first, 1);
+  __builtin_prefetch(&first->weight, 1);
+}
+
 // Tells the policy of uses since it was last told; false when there were none.
 bool Core::take_second_look(policy::Id id) {
-  std::atomic<std::uint32_t>& used = by_id_[id]->used;
+  std::atomic<std::uint32_t>& used = by_id_[id].slot->used;
   const std::uint32_t seen = used.load(std::memory_order_relaxed);
   const std::uint32_t news = seen & ~kNotHome;
   if (news == 0) return false;
@@ -147,7 +158,7 @@ void Core::make_room(policy::Room needed, Aftermath& after) noexcept try {
   int looks = 0;
   for (policy::Id id; (id = budget_.victim(needed)) != policy::kNoId;) {
     if (looks++ < kSecondLooksMax && take_second_look(id)) continue;
-    leave(*by_id_[id]->record, Reason::evicted, after);
+    leave(*by_id_[id].record, Reason::evicted, after);
   }
 } catch (const std::bad_alloc&) {
 }
@@ -172,7 +183,7 @@ Record* Core::take_product(Record& record, Reason reason, Aftermath& after) noex
     }
   }
   if (!is_told) budget_.erase(record.id);
-  by_id_[record.id] = nullptr;
+  by_id_[record.id] = {};
   free_ids_.push_back(record.id);
   record.id = policy::kNoId;
   record.is_kept = false;
@@ -284,9 +295,9 @@ void Core::clear_all(Reason reason) noexcept {
         if (flight->record->flight == flight) flight->record->flight = nullptr;
       }
       for (std::size_t id = 0; id < by_id_.size(); ++id) {
-        if (by_id_[id] == nullptr || (spare_pinned && budget_.is_pinned(static_cast<policy::Id>(id))))
-          continue;
-        leave(*by_id_[id]->record, reason, after);
+        Record* const record = by_id_[id].record;
+        if (record == nullptr || (spare_pinned && budget_.is_pinned(static_cast<policy::Id>(id)))) continue;
+        leave(*record, reason, after);
       }
     }
     settle_aftermath(after);
@@ -306,7 +317,7 @@ void Core::shrink(Pressure pressure) noexcept {
       int looks = 0;
       for (policy::Id id; (id = budget_.victim_above(target)) != policy::kNoId;) {
         if (target != 0 && looks++ < kSecondLooksMax && take_second_look(id)) continue;
-        leave(*by_id_[id]->record, Reason::evicted, after);
+        leave(*by_id_[id].record, Reason::evicted, after);
       }
     }
     settle_aftermath(after);

@@ -105,6 +105,7 @@ Core::Entrance Core::enter(const Request& request, Key key) {
     flight->has_home = facts_.home_offset != 0 && !std::exchange(record.home_is_taken, true);
     record.claims.fetch_add(1, std::memory_order_relaxed);
     settle(record);
+    fetch_likely_victims();
     entrance.is_maker = true;
     const Reason missed = budget_.missed(record.key.low);
     entrance.answer.reason = missed == Reason::absent ? record.left : missed;

@@ -2,6 +2,7 @@
 // done.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -13,9 +14,10 @@ namespace {
 // Counts down over the allocations of this thread; the one that finds 0 fails. Negative: none does.
 thread_local int allocations_left = -1;
 
-void* allocate(std::size_t size) {
+void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
   if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(size != 0 ? size : 1)) return memory;
+  const std::size_t rounded = (size / alignment + 1) * alignment;  // as aligned_alloc wants it
+  if (void* const memory = std::aligned_alloc(alignment, rounded)) return memory;
   throw std::bad_alloc();
 }
 
@@ -25,6 +27,9 @@ void* allocate(std::size_t size) {
 [[gnu::noinline]] void* operator new(std::size_t size) {
   return allocate(size);
 }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return std::malloc(size != 0 ? size : 1);
 }
@@ -32,6 +37,9 @@ void* allocate(std::size_t size) {
   std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
   std::free(memory);
 }
 

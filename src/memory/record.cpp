@@ -14,7 +14,7 @@ std::string_view Record::kind() const noexcept {
 }
 
 Record* make_record(Core& core, void* slot_memory, Chunk* chunk, Key key, std::string_view canonical) {
-  void* const memory = ::operator new(sizeof(Record) + canonical.size());
+  void* const memory = ::operator new(sizeof(Record) + canonical.size(), std::align_val_t(alignof(Record)));
   auto* const slot = ::new (slot_memory) Slot;
   slot->home.is_at_home = true;
   slot->used.store(kNotHome, std::memory_order_relaxed);
@@ -27,7 +27,7 @@ Record* make_record(Core& core, void* slot_memory, Chunk* chunk, Key key, std::s
 void free_record(Record* record) noexcept {
   record->slot.~Slot();
   record->~Record();
-  ::operator delete(record);
+  ::operator delete(record, std::align_val_t(alignof(Record)));
 }
 
 }  // namespace larder::detail

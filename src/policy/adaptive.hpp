@@ -3,6 +3,7 @@
 // over a sample of the keys (shadows.hpp), which also teach the score that learns (odds.hpp).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "policy/policy.hpp"
@@ -27,6 +28,13 @@ class Adaptive final : public Policy {
     Shadows::Watch watch = Shadows::kNoWatch;
   };
 
+  // What the score by frequency asks, for a look at many: eight to a line of memory.
+  struct Brief {
+    std::uint32_t last = 0;   // the tick's lower half: who was not used for 2^32 ticks seems younger
+    float density = kPinned;  // over the uses
+    static constexpr float kPinned = -1;  // or nobody
+  };
+
   void do_insert(Id id, const Entry& entry, Past past) override;
   void do_touch(Id id, Touch touch) override;
   void do_reweigh(Id id, std::uint64_t weight, std::uint64_t cost) override;
@@ -34,6 +42,7 @@ class Adaptive final : public Policy {
   void do_pin(Id id) override;
   void do_unpin(Id id) override;
   Id do_victim() override;
+  std::span<const Id> do_likely() override;
   Id do_curious() override;
   std::uint32_t do_uses(Id id) const override { return known_[id].facts.uses; }
   Tick do_last_use(Id id) const override { return known_[id].facts.last; }
@@ -42,12 +51,15 @@ class Adaptive final : public Policy {
   void take_out(Id id);
   void end_watches();
   void forget_score(Id id);
+  void sum_up(Id id) noexcept;
+  float score_by_frequency(Id id) const noexcept;
   void renew_pool();
 
   Random random_;
   bool is_cheap_ = false;     // what came in last
   bool is_pool_due_ = false;  // something cheap came in since some joined the drawn
   std::vector<Known> known_;
+  std::vector<Brief> briefs_;  // by id, as known_
   Sample candidates_;
   // The sample that the next victim comes from, and the score it is judged by; as in Sampled.
   std::vector<Id> drawn_;

@@ -122,6 +122,23 @@ TEST(Adaptive, KeepsThePopularAmongWhatIsCheap) {
   EXPECT_LT(adaptive, missed_cost(Kind::sampled, 1125, requests.size(), at) - unavoidable);
 }
 
+TEST(Adaptive, GuessesItsNextVictimAmongWhatIsCheap) {
+  Adaptive policy(1, {.entries = 1000});
+  for (Id id = 0; id < 1000; ++id) policy.insert(id, {.key = id, .weight = 1, .cost = 1, .is_cheap = true});
+  int right = 0;
+  for (Id id = 0; id < 500; ++id) {
+    const auto likely = policy.likely();
+    ASSERT_FALSE(likely.empty());
+    const Id first = likely.front();
+    const Id victim = policy.victim();
+    right += first == victim ? 1 : 0;
+    EXPECT_TRUE(policy.likely().empty());  // now that it is known
+    policy.remove(victim, Departure::evicted);
+    policy.insert(victim, {.key = 1000 + id, .weight = 1, .cost = 1, .is_cheap = true});
+  }
+  EXPECT_EQ(right, 500);
+}
+
 TEST(Adaptive, HoldsNoMoreRecordsHoweverManyKeysItSees) {
   Adaptive policy(1, {.bytes = 0, .entries = 20000});
   std::size_t after_half = 0;

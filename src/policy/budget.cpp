@@ -61,6 +61,12 @@ Id Budget::victim(Room needed) {
   return id;
 }
 
+std::span<const Id> Budget::likely() {
+  const std::span<const Id> ids = policy_->likely();
+  if (!ids.empty()) ghosts_.prefetch(kept_[ids.front()].key);
+  return ids;
+}
+
 Id Budget::victim_above(std::uint64_t bytes) {
   const bool enough = bytes == 0 ? stats_.entries == 0 : stats_.bytes <= bytes;
   return enough ? kNoId : policy_->victim();

@@ -81,6 +81,9 @@ class Budget {
   // pressure.
   Id victim_above(std::uint64_t bytes);
 
+  // Guesses at who will leave next (Policy::likely). Asks memory for what evicting the first will touch here.
+  std::span<const Id> likely();
+
   // Counts a request that found nothing: Reason::evicted when the key is remembered, else Reason::absent.
   Reason missed(std::uint64_t key);
 

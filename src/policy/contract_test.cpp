@@ -236,6 +236,8 @@ TEST_P(EveryPolicy, KeepsItsPromisesUnderAnythingAnOwnerMayDo) {
         }
       }
       ASSERT_EQ(policy->size(), present.size());
+      if (what % 4 != 0) continue;
+      for (const Id id : policy->likely()) ASSERT_TRUE(present.contains(id) && !pinned.contains(id));
     }
     EXPECT_GT(policy->memory_bytes(), 0U);
   }

@@ -37,6 +37,12 @@ const Ghost* Ghosts::find(std::uint64_t key) const noexcept {
   return place == Places::kNone ? nullptr : &ring_[place];
 }
 
+void Ghosts::prefetch(std::uint64_t key) const noexcept {
+  if (ring_.empty()) return;
+  index_.prefetch(key);
+  index_.prefetch(ring_[next_].key);  // whom it takes the place of
+}
+
 std::optional<Ghost> Ghosts::take(std::uint64_t key) {
   const Ghost* found = find(key);
   if (found == nullptr) return std::nullopt;

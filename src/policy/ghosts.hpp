@@ -30,6 +30,8 @@ class Ghosts {
   void remember(const Ghost& ghost);
   // Null when the key is not remembered. Valid until the next call that changes anything.
   const Ghost* find(std::uint64_t key) const noexcept;
+  // Asks memory for what remember() will touch.
+  void prefetch(std::uint64_t key) const noexcept;
   // Finds and forgets.
   std::optional<Ghost> take(std::uint64_t key);
   void clear();

@@ -75,6 +75,9 @@ Tick Policy::last_use(Id id) const {
 void Policy::do_reweigh(Id, std::uint64_t, std::uint64_t) {}
 void Policy::do_pin(Id) {}
 void Policy::do_unpin(Id) {}
+std::span<const Id> Policy::do_likely() {
+  return {};
+}
 Id Policy::do_curious() {
   return kNoId;
 }

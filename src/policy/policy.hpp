@@ -35,6 +35,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace larder::policy {
@@ -111,6 +112,11 @@ class Policy {
 
   Id victim();
 
+  // Guesses at whom victim() will name when room is wanted next, the likeliest first: what letting them go
+  // will touch can be fetched from memory meanwhile. All are present; nothing else is promised, not even one.
+  // Valid until the next call that changes anything.
+  std::span<const Id> likely() { return size_ == 0 || named_ != kNoId ? std::span<const Id>{} : do_likely(); }
+
   // An entry that the policy would like to hear of, kNoId for none. An owner that tells of uses late asks
   // this once or twice per insert and touches what it is given if there is news. Others need not.
   Id curious() { return size_ == 0 ? kNoId : do_curious(); }
@@ -154,6 +160,7 @@ class Policy {
   virtual void do_unpin(Id id);
   // Called only where an unpinned entry is present.
   virtual Id do_victim() = 0;
+  virtual std::span<const Id> do_likely();
   virtual Id do_curious();
   virtual std::uint32_t do_uses(Id id) const;
   virtual Tick do_last_use(Id id) const;
