@@ -5,36 +5,21 @@
 set -u
 larder=$1
 program=clblast_test_xaxpybatched
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export HOME=$work XDG_CACHE_HOME="" XDG_CONFIG_HOME="" XDG_RUNTIME_DIR=$work/run LARDER_DIR=$work/store
-unset POCL_CACHE_DIR LARDER_DISABLE
-cd "$work" || exit 2
-command -v $program >/dev/null || { echo "skipped: $program is not installed" >&2; exit 77; }
-mkdir icd
-for driver in /etc/OpenCL/vendors/pocl*.icd; do
-  [ -e "$driver" ] && cp "$driver" icd/
-done
-[ -n "$(ls icd)" ] || { echo "skipped: no PoCL here" >&2; exit 77; }
-export OCL_ICD_VENDORS=$work/icd
-
-fail() {
-  echo "FAIL: $*" >&2
-  exit 1
-}
-# pocl NUMBER-BEFORE-WORDS: that number of the report's line on programs.
-pocl() { sed -n "s/^larder: pocl: .*[^0-9]\([0-9][0-9]*\) $1.*/\1/p" report; }
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/common.sh"
+command -v $program >/dev/null || skip "$program is not installed"
+use_pocl
 run() { "$larder" run --report -- $program >"$1" 2>report || fail "$1: $(tail -n 20 "$1" report)"; }
 
 run cold
 grep -q 'larder: pocl: \([0-9]*\) programs asked, 0 hits' report || fail "cold: $(cat report)"
-made=$(pocl made)
+made=$(number pocl made)
 [ "$made" -ge 4 ] || fail "cold, and $made programs were made: $(cat report)"
 ! grep -q 'could not be kept' report || fail "not all was kept: $(cat report)"
 
 run warm
 cmp cold warm || fail "the warm output differs"
-[ "$(pocl made)" -eq 0 ] || fail "the second start made something: $(cat report)"
+[ "$(number pocl made)" -eq 0 ] || fail "the second start made something: $(cat report)"
 grep -q "larder: pocl: $made programs asked, $made hits ($made there)" report || fail "warm: $(cat report)"
 
 rm -rf store/adopted
