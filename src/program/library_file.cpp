@@ -58,6 +58,7 @@ class ElfFile {
 
  private:
   static constexpr std::size_t kPartMax = 1 << 20;
+  static constexpr std::size_t kNameMax = 256;  // a file's name is no longer
 
   template <typename T>
   bool get(T& value, std::uint64_t offset) {
@@ -103,17 +104,18 @@ class ElfFile {
     for (const auto& load : segments) {
       if (load.p_type != PT_LOAD || strings < load.p_vaddr || strings >= load.p_vaddr + load.p_filesz)
         continue;
-      std::string names;
-      // A library with a string table beyond any reason is not read.
-      if (strings_size > (std::uint64_t{64} << 20)) return false;
-      names.resize(strings_size);
-      if (read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(names.data()), names.size(),
-                     strings - load.p_vaddr + load.p_offset) != 0) {
-        return false;
-      }
+      // Name by name: a compiler's string table has megabytes.
       for (const auto& entry : entries) {
-        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= names.size()) continue;
-        library.needed.emplace_back(names.c_str() + entry.d_un.d_val);
+        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings_size) continue;
+        const std::uint64_t left = strings_size - entry.d_un.d_val;
+        std::string name;
+        if (!get(name, strings - load.p_vaddr + load.p_offset + entry.d_un.d_val,
+                 static_cast<std::size_t>(std::min<std::uint64_t>(left, kNameMax)))) {
+          return false;
+        }
+        const std::size_t end = name.find('\0');
+        if (end == std::string::npos) return false;
+        library.needed.push_back(name.substr(0, end));
       }
       return true;
     }
