@@ -1,5 +1,6 @@
 #include "policy/odds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -62,6 +63,12 @@ struct Record {
   }
 };
 
+Row assumed_hazard() {
+  Row assumed{};
+  for (std::size_t step = 0; step < kSteps; ++step) assumed[step] = kHazardTimesAge / kFirstAge[step];
+  return assumed;
+}
+
 // A run of steps that one plan keeps an entry through.
 struct Plan {
   double used = 0;   // chance of a use within, for an entry that begins it
@@ -93,8 +100,11 @@ void write_worth(const Row& hazard, float* worth) {
 
 }  // namespace
 
+// As learn_from() would, from nothing: then all classes are alike.
 Odds::Odds() : uses_(kClasses * kSteps), given_up_(uses_), worth_(uses_) {
-  learn_from(given_up_);
+  const Record nothing;
+  write_worth(nothing.hazard(nothing.hazard(nothing.hazard(assumed_hazard()))), worth_.data());
+  for (std::size_t c = 1; c < kClasses; ++c) std::copy_n(worth_.data(), kSteps, &worth_[c * kSteps]);
 }
 
 void Odds::learn_from(const std::vector<float>& unused) {
@@ -107,9 +117,7 @@ void Odds::learn_from(const std::vector<float>& unused) {
     of_frequency[frequency_of(c)].add(of_class[c]);
     of_all.add(of_class[c]);
   }
-  Row assumed{};
-  for (std::size_t step = 0; step < kSteps; ++step) assumed[step] = kHazardTimesAge / kFirstAge[step];
-  const Row all = of_all.hazard(assumed);
+  const Row all = of_all.hazard(assumed_hazard());
   for (std::size_t c = 0; c < kClasses; ++c) {
     write_worth(of_class[c].hazard(of_frequency[frequency_of(c)].hazard(all)), &worth_[c * kSteps]);
   }

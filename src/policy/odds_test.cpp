@@ -9,6 +9,20 @@ namespace {
 
 constexpr auto nobody_waits = [](auto) {};
 
+TEST(Odds, BeginAsIfTheyHadLearnedFromNothing) {
+  const Odds fresh;
+  Odds learned;
+  learned.learn([](const auto&) {});
+  for (const std::uint32_t uses : {1U, 2U, 4U, 1000U}) {
+    for (const Tick pause : {0U, 1U, 100U, 1U << 23}) {
+      for (Tick age = 1; age <= Odds::kAgeMax; age *= 3) {
+        const std::size_t of_class = Odds::class_of(uses, pause);
+        EXPECT_EQ(fresh.worth(of_class, age), learned.worth(of_class, age));
+      }
+    }
+  }
+}
+
 TEST(Odds, TellAgesApartByAQuarterOctave) {
   EXPECT_EQ(Odds::step(0), Odds::step(1));
   for (Tick age = 1; age < 8; ++age) EXPECT_EQ(Odds::step(age + 1), Odds::step(age) + 1) << age;

@@ -44,10 +44,10 @@ class ElfFile {
     if (!file_.is_open() || !get(header, 0)) return false;
     constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != kClass) return false;
+    std::string table;
+    if (!get(table, header.e_phoff, header.e_phnum * sizeof(ElfW(Phdr)))) return false;
     std::vector<ElfW(Phdr)> segments(header.e_phnum);
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      if (!get(segments[i], header.e_phoff + i * sizeof(ElfW(Phdr)))) return false;
-    }
+    std::memcpy(segments.data(), table.data(), table.size());
     for (const auto& segment : segments) {
       if (segment.p_type == PT_NOTE && library.id.empty()) read_notes(segment, library);
       if (segment.p_type == PT_DYNAMIC && !read_needed(segment, segments, library)) return false;
