@@ -1,6 +1,8 @@
-// A Graph keeps the results of functions up to date. Functions take a key, read inputs and other functions
-// through their Context, and what they read is recorded: when an input changes, only what depends on it is
-// looked at, and only what comes out different goes on. docs/reactive.md tells the whole story.
+// A Graph keeps the results of functions up to date. Functions take a key, read
+// inputs and other functions through their Context, and what they read is
+// recorded: when an input changes, only what depends on it is looked at, and
+// only what comes out different goes on. docs/reactive.md tells the whole
+// story.
 //
 //     Graph graph;
 //     auto text = graph.input<Post, std::string>("text");
@@ -8,17 +10,22 @@
 //       return first_line(context.get(text, post));
 //     });
 //     graph.set(text, post, "Hello\nworld");
-//     graph.get(title, post);                             // Result<std::string>, made once
-//     auto told = graph.subscribe(title, post, [](const Result<std::string>& value, Revision) { ... });
+//     graph.get(title, post);                             //
+//     Result<std::string>, made once auto told = graph.subscribe(title, post,
+//     [](const Result<std::string>& value, Revision) { ... });
 //
-// Any thread may call any function of a graph. What a tracked function promises:
-//   - it reads what can change through its Context only, and gives equal results for equal reads;
-//   - it may be started and given up: when something newer is set meanwhile, or when what it asks for must be
-//   made
-//     first and lies too deep for the stack. Giving up passes through it as an exception of a private type,
-//     from any call on its Context: destructors run; a `catch (...)` must rethrow, and if it does not, what
-//     the function returns is thrown away all the same;
-//   - it does not call the graph itself (such calls are refused), nor wait for a thread that does.
+// Any thread may call any function of a graph. What a tracked function
+// promises:
+//   - it reads what can change through its Context only, and gives equal
+//   results for equal reads;
+//   - it may be started and given up: when something newer is set meanwhile, or
+//   when what it asks for must be made
+//     first and lies too deep for the stack. Giving up passes through it as an
+//     exception of a private type, from any call on its Context: destructors
+//     run; a `catch (...)` must rethrow, and if it does not, what the function
+//     returns is thrown away all the same;
+//   - it does not call the graph itself (such calls are refused), nor wait for
+//   a thread that does.
 #pragma once
 
 #include <cstdint>
@@ -420,4 +427,4 @@ auto Graph::function(std::string name, Call call) {
   return Function<K, V>(declare(std::move(spec)));
 }
 
-}  // namespace larder
+} // namespace larder

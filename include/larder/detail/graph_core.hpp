@@ -78,9 +78,7 @@ struct FunctionSpec {
   // Null for inputs. `key` stays what it is during the call.
   Word (*run)(void* callable, Context& context, Word key, bool& has_failed) = nullptr;
   std::shared_ptr<void> callable;
-  bool has_start = false;  // cycles through it have a value to start from
-  Word start = 0;
-  std::uint32_t rounds_max = 0;
+  bool is_outside = false;  // what it reads is not in the graph and may be different whenever it runs
 };
 
 // A declared function or input. Fixed but for its table.
