@@ -1,6 +1,8 @@
-// Seed 003 read literally: two maps from a node to the set of nodes it depends on (`sub`) and that depend on it
-// (`sup`), hash maps of hash sets, and greedy rebuilding breadth first: what differs queues its consumers. Where the
-// arms of a diamond are of unequal length its bottom runs more than once, as the seed's words have it.
+// Seed 003 read literally: two maps from a node to the set of nodes it depends on (`sub`) and that depend on
+// it
+// (`sup`), hash maps of hash sets, and greedy rebuilding breadth first: what differs queues its consumers.
+// Where the arms of a diamond are of unequal length its bottom runs more than once, as the seed's words have
+// it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Puts larder's graph and its peers through the same shapes and prints `engine<TAB>figure<TAB>value` lines, which
-// run.py judges. Usage: reactive_shapes ENGINE NODES   (larder, red_green, jug)
+// Puts larder's graph and its peers through the same shapes and prints `engine<TAB>figure<TAB>value` lines,
+// which run.py judges. Usage: reactive_shapes ENGINE NODES   (larder, red_green, jug)
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -70,9 +70,9 @@ void chain(const char* name, std::uint32_t nodes, const char* figure) {
   engine.watch(nodes - 1);
   Value value = 1;
   say(name, figure, each(5, nodes > 100'000 ? 1 : 20, [&] {
-        engine.set(0, ++value);
-        sink = engine.read(nodes - 1);
-      }) / (nodes - 1));
+                      engine.set(0, ++value);
+                      sink = engine.read(nodes - 1);
+                    }) / (nodes - 1));
 }
 
 template <typename Engine>
@@ -85,9 +85,9 @@ void wide(const char* name, std::uint32_t nodes) {
   engine.watch(0);
   Value value = nodes;
   say(name, "hub_change_ns_per_dependency", each(3, 1, [&] {
-        engine.set(nodes - 1, value += 2);
-        sink = engine.read(0);
-      }) / ((nodes - 1) / 2));
+                                              engine.set(nodes - 1, value += 2);
+                                              sink = engine.read(0);
+                                            }) / ((nodes - 1) / 2));
 }
 
 template <typename Engine>

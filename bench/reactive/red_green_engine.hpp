@@ -1,7 +1,8 @@
-// A pull engine of the red/green kind, as its users describe it: every memo carries the revision in which it was last
-// verified and in which it last changed; a read in a new revision walks the memo's dependencies, in their order, and
-// runs the function only if one of them changed since. Nothing is pushed and no reverse edges are kept. Recursion is
-// that of the functions, so deep chains are verified from the bottom here to keep the stack out of the comparison.
+// A pull engine of the red/green kind, as its users describe it: every memo carries the revision in which it
+// was last verified and in which it last changed; a read in a new revision walks the memo's dependencies, in
+// their order, and runs the function only if one of them changed since. Nothing is pushed and no reverse
+// edges are kept. Recursion is that of the functions, so deep chains are verified from the bottom here to
+// keep the stack out of the comparison.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,8 @@ inline std::uint32_t top(const Shape& shape) {
   return shape.kind == Kind::chain || shape.kind == Kind::lattice ? shape.nodes - 1 : 0;
 }
 
-// Processor time of this thread: what other work on the machine takes does not count, what it does to the caches does.
+// Processor time of this thread: what other work on the machine takes does not count, what it does to the
+// caches does.
 inline double now_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

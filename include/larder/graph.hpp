@@ -1,8 +1,6 @@
-// A Graph keeps the results of functions up to date. Functions take a key, read
-// inputs and other functions through their Context, and what they read is
-// recorded: when an input changes, only what depends on it is looked at, and
-// only what comes out different goes on. docs/reactive.md tells the whole
-// story.
+// A Graph keeps the results of functions up to date. Functions take a key, read inputs and other functions
+// through their Context, and what they read is recorded: when an input changes, only what depends on it is
+// looked at, and only what comes out different goes on. docs/reactive.md tells the whole story.
 //
 //     Graph graph;
 //     auto text = graph.input<Post, std::string>("text");
@@ -10,22 +8,17 @@
 //       return first_line(context.get(text, post));
 //     });
 //     graph.set(text, post, "Hello\nworld");
-//     graph.get(title, post);                             //
-//     Result<std::string>, made once auto told = graph.subscribe(title, post,
-//     [](const Result<std::string>& value, Revision) { ... });
+//     graph.get(title, post);                             // Result<std::string>, made once
+//     auto told = graph.subscribe(title, post, [](const Result<std::string>& value, Revision) { ... });
 //
-// Any thread may call any function of a graph. What a tracked function
-// promises:
-//   - it reads what can change through its Context only, and gives equal
-//   results for equal reads;
-//   - it may be started and given up: when something newer is set meanwhile, or
-//   when what it asks for must be made
-//     first and lies too deep for the stack. Giving up passes through it as an
-//     exception of a private type, from any call on its Context: destructors
-//     run; a `catch (...)` must rethrow, and if it does not, what the function
-//     returns is thrown away all the same;
-//   - it does not call the graph itself (such calls are refused), nor wait for
-//   a thread that does.
+// Any thread may call any function of a graph. What a tracked function promises:
+//   - it reads what can change through its Context only, and gives equal results for equal reads;
+//   - it may be started and given up: when something newer is set meanwhile, or when what it asks for must be
+//   made
+//     first and lies too deep for the stack. Giving up passes through it as an exception of a private type,
+//     from any call on its Context: destructors run; a `catch (...)` must rethrow, and if it does not, what
+//     the function returns is thrown away all the same;
+//   - it does not call the graph itself (such calls are refused), nor wait for a thread that does.
 #pragma once
 
 #include <cstdint>
@@ -103,6 +96,7 @@ class Input : public Tracked<K, V> {
 template <typename K, typename V>
 class Function : public Tracked<K, V> {
   friend class Graph;
+  friend class Context;
   using Tracked<K, V>::Tracked;
 };
 
@@ -144,6 +138,15 @@ class LARDER_API Context {
       return tl::unexpected<Error>(failed.error());
     }
   }
+
+  // What lies outside of the graph, as it was when it was last looked at: see Graph::refresh. Relative paths
+  // are those of the process. The content of a file. Throws DependencyFailed (not_found, io) where it cannot
+  // be read, as get does.
+  const std::string& file(const std::string& path);
+  // The names in a folder, sorted, without `.` and `..`.
+  const std::vector<std::string>& folder(const std::string& path);
+  // An environment variable; nothing where it is not set.
+  const std::optional<std::string>& env(const std::string& name);
 
   // What it returns depends on more than it reads here (the time, say): it runs again in every revision.
   void run_again_each_revision() noexcept { run_.is_volatile = true; }
@@ -359,6 +362,23 @@ class LARDER_API Graph {
     }
   }
 
+  // A file seen through a converter: a function from paths. `convert(const std::string& content)` returns a V
+  // or a Result<V>.
+  template <typename Convert>
+  auto translation(std::string name, Convert convert) {
+    return function(std::move(name),
+                    [convert = std::move(convert)](Context& context, const std::string& path) {
+                      return convert(context.file(path));
+                    });
+  }
+
+  // Looks again at the files, folders and variables that functions have read, or at those named in `paths`
+  // only; what may differ makes one revision, and what was read of it is read anew. A file whose inode, size
+  // and times are as before is not read, unless it was so young when it was read that a change could hide
+  // behind the same times. Where only the times differ, nothing beyond the file itself runs.
+  Result<Revision> refresh();
+  Result<Revision> refresh(const std::vector<std::string>& paths);
+
   // A revision in which no input changed: volatile functions and transient errors get another run.
   Result<Revision> advance();
   Revision revision() const;
@@ -427,4 +447,4 @@ auto Graph::function(std::string name, Call call) {
   return Function<K, V>(declare(std::move(spec)));
 }
 
-} // namespace larder
+}  // namespace larder

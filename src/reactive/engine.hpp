@@ -1,29 +1,27 @@
 // The Engine is a graph without its types. Its steps stand in one file each:
 //   nodes.cpp    memory of nodes, tables, the two lists of each node
-//   verify.cpp   is a node up to date? looks at its dependencies in the order
-//   in which they were asked for execute.cpp  runs a function and takes over
-//   what it made promote.cpp  a change reaches consumers; heights; liveness
-//   push.cpp     a batch becomes a revision; live nodes are brought up to date,
-//   lowest first lines.cpp    values under the replacement policy notify.cpp
-//   subscribers entry.cpp    threads come in and go out
+//   verify.cpp   is a node up to date? looks at its dependencies in the order in which they were asked for
+//   execute.cpp  runs a function and takes over what it made
+//   promote.cpp  a change reaches consumers; heights; liveness
+//   push.cpp     a batch becomes a revision; live nodes are brought up to date, lowest first
+//   lines.cpp    values under the replacement policy
+//   notify.cpp   subscribers
+//   entry.cpp    threads come in and go out
 //
-// Words: a node's dependencies are its `sub`, its consumers its `sup`, as in
-// the seed.
+// Words: a node's dependencies are its `sub`, its consumers its `sup`, as in the seed.
 //
 // What holds whenever the lock is free or a function runs:
-//   I1  `sub` and `sup` mirror each other: n.sub[i] = {d, j} exactly when
-//   d.sup[j] = {n, i}. I2  The recorded graph has no cycle, and n.height >
-//   d.height for every d in n.sub. I3  n.live counts its live consumers and one
-//   for its own wants; all dependencies of a live node are live. I4  Outside of
-//   a push every dependency of a clean node is clean, evicted or not. During a
-//   push that holds for
-//       nodes up to the level at work, and above it for nodes whose `settled`
-//       names this push.
-//   I5  What is not clean has no clean lazy consumer; a dirty live node is
-//   queued, busy, or put off because all who
+//   I1  `sub` and `sup` mirror each other: n.sub[i] = {d, j} exactly when d.sup[j] = {n, i}.
+//   I2  The recorded graph has no cycle, and n.height > d.height for every d in n.sub.
+//   I3  n.live counts its live consumers and one for its own wants; all dependencies of a live node are live.
+//   I4  Outside of a push every dependency of a clean node is clean, evicted or not. During a push that holds
+//   for
+//       nodes up to the level at work, and above it for nodes whose `settled` names this push.
+//   I5  What is not clean has no clean lazy consumer; a dirty live node is queued, busy, or put off because
+//   all who
 //       consume it are dirty themselves.
-//   I6  All functions between an entry's begin and its end see the same
-//   revision: sets wait until all have left.
+//   I6  All functions between an entry's begin and its end see the same revision: sets wait until all have
+//   left.
 #pragma once
 
 #include <atomic>
@@ -47,38 +45,34 @@ namespace larder::detail {
 
 struct Frame {
   NodeId node = kNoNode;
-  std::uint32_t next : 29 = 0; // the dependency to look at next
-  std::uint32_t wants_value : 1 =
-      0; // else it is enough to know whether it is up to date
-  std::uint32_t is_tainted : 1 = 0; // on a cycle that was found
+  std::uint32_t next : 29 = 0;        // the dependency to look at next
+  std::uint32_t wants_value : 1 = 0;  // else it is enough to know whether it is up to date
+  std::uint32_t is_tainted : 1 = 0;   // on a cycle that was found
   std::uint32_t is_running : 1 = 0;
 };
 
-// One thread's way through the graph. The stack is the path from what was asked
-// for to what is at work; functions that run natively inside each other have
-// their frames on it too.
+// One thread's way through the graph. The stack is the path from what was asked for to what is at work;
+// functions that run natively inside each other have their frames on it too.
 struct Evaluator {
   std::vector<Frame> stack;
-  std::vector<NodeId>
-      asked; // what the running functions asked for, once they diverged
-  std::vector<Word> held; // values that running functions may still look at
-  std::vector<NodeId>
-      pinned; // made for functions that gave up; stay until the entry ends
-  unsigned depth = 0; // functions that run inside each other
-  const char *stack_begin = nullptr;
+  std::vector<NodeId> asked;   // what the running functions asked for, once they diverged
+  std::vector<Word> held;      // values that running functions may still look at
+  std::vector<NodeId> pinned;  // made for functions that gave up; stay until the entry ends
+  unsigned depth = 0;          // functions that run inside each other
+  const char* stack_begin = nullptr;
   NodeId suspended_on = kNoNode;
   NodeId waiting_on = kNoNode;
   bool is_unwinding = false;
   bool may_cancel = true;
   bool is_in_use = false;
-  const std::stop_token *stop = nullptr;
+  const std::stop_token* stop = nullptr;
 };
 
-// Passes through functions that must give up: what they asked for is made
-// first, or a newer revision is waiting.
+// Passes through functions that must give up: what they asked for is made first, or a newer revision is
+// waiting.
 struct Unwind {};
 
-} // namespace larder::detail
+}  // namespace larder::detail
 
 namespace larder::reactive {
 
@@ -101,89 +95,75 @@ struct Outside;
 struct Subscriber {
   std::function<void(Word, bool, Revision)> call;
   NodeId node = kNoNode;
-  Word told = 0; // what it was told last, or what was there when it came
+  Word told = 0;  // what it was told last, or what was there when it came
   bool told_failed = false;
   bool told_is_boxed = false;
   bool is_ended = false;
-  bool is_called = false; // a call is at work, on the thread `caller`
+  bool is_called = false;  // a call is at work, on the thread `caller`
   std::thread::id caller;
 
   Subscriber() = default;
-  Subscriber(const Subscriber &) = delete;
-  Subscriber &operator=(const Subscriber &) = delete;
+  Subscriber(const Subscriber&) = delete;
+  Subscriber& operator=(const Subscriber&) = delete;
   ~Subscriber() {
-    if (told_is_boxed)
-      detail::release(told);
+    if (told_is_boxed) detail::release(told);
   }
 };
 
 // Of nodes that are wanted or subscribed.
 struct Extra {
-  std::uint32_t wants = 0; // subscriptions included
-  bool is_pending = false; // in Engine::pending_
+  std::uint32_t wants = 0;  // subscriptions included
+  bool is_pending = false;  // in Engine::pending_
   std::vector<std::shared_ptr<Subscriber>> subscribers;
 };
 
-// Values kept under a policy. No policy where neither lines nor bytes are
-// bounded.
+// Values kept under a policy. No policy where neither lines nor bytes are bounded.
 struct Lines {
   std::unique_ptr<policy::Policy> policy;
-  std::vector<std::uint64_t> weights; // by node; 0: holds no line
-  std::unordered_map<NodeId, std::uint32_t>
-      pins; // wanted, or made for functions that gave up
+  std::vector<std::uint64_t> weights;              // by node; 0: holds no line
+  std::unordered_map<NodeId, std::uint32_t> pins;  // wanted, or made for functions that gave up
   std::uint64_t bytes = 0;
-  std::size_t pinned = 0; // lines of pinned values
+  std::size_t pinned = 0;  // lines of pinned values
   bool needs_cost = false;
 };
 
-inline constexpr std::uint32_t kNoFloor =
-    std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kNoFloor = std::numeric_limits<std::uint32_t>::max();
 
 class Engine : public GraphHot {
-public:
+ public:
   explicit Engine(GraphOptions options);
   ~Engine();
-  Engine(const Engine &) = delete;
-  Engine &operator=(const Engine &) = delete;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
-  static Engine &of(GraphHot &graph) noexcept {
-    return static_cast<Engine &>(graph);
-  }
-  Node &node(NodeId id) noexcept { return detail::node_at(*this, id); }
-  FunctionCore &function(const Node &node) noexcept {
-    return *functions_[node.function];
-  }
+  static Engine& of(GraphHot& graph) noexcept { return static_cast<Engine&>(graph); }
+  Node& node(NodeId id) noexcept { return detail::node_at(*this, id); }
+  FunctionCore& function(const Node& node) noexcept { return *functions_[node.function]; }
 
   // nodes.cpp
-  FunctionCore &declare(detail::FunctionSpec spec);
-  NodeId find_or_add(FunctionCore &function, std::uint64_t hash,
-                     Word key); // takes a boxed key over
-  NodeId find(FunctionCore &function, std::uint64_t hash, Word key) noexcept;
-  NodeId add(FunctionCore &function, std::uint64_t hash,
-             Word key); // an input must be given its value next
-  void link(NodeId consumer, const NodeId *dependencies, std::size_t count,
-            std::uint32_t from);
+  FunctionCore& declare(detail::FunctionSpec spec);
+  NodeId find_or_add(FunctionCore& function, std::uint64_t hash, Word key);  // takes a boxed key over
+  NodeId find(FunctionCore& function, std::uint64_t hash, Word key) noexcept;
+  NodeId add(FunctionCore& function, std::uint64_t hash, Word key);  // an input must be given its value next
+  void link(NodeId consumer, const NodeId* dependencies, std::size_t count, std::uint32_t from);
   void unlink(NodeId consumer, std::uint32_t from);
   void forget_idle();
   std::string name(NodeId id);
-  Word never_set(NodeId id); // the error of reading it
+  Word never_set(NodeId id);  // the error of reading it
 
   // verify.cpp
-  void ensure(Evaluator &evaluator, NodeId id, bool wants_value);
-  bool is_ready(const Node &node) const noexcept {
-    return (node.flags() & detail::kNotReady) == detail::kClean &&
-           is_settled(node);
+  void ensure(Evaluator& evaluator, NodeId id, bool wants_value);
+  bool is_ready(const Node& node) const noexcept {
+    return (node.flags() & detail::kNotReady) == detail::kClean && is_settled(node);
   }
-  bool is_settled(const Node &node) const noexcept {
-    return node.height <= floor || node.settled == push;
-  }
-  [[noreturn]] void report_cycle(Evaluator &evaluator, NodeId id);
-  bool wait_for(Evaluator &evaluator, NodeId id);
-  bool is_cancelled(const Evaluator &evaluator) const noexcept;
+  bool is_settled(const Node& node) const noexcept { return node.height <= floor || node.settled == push; }
+  [[noreturn]] void report_cycle(Evaluator& evaluator, NodeId id);
+  bool wait_for(Evaluator& evaluator, NodeId id);
+  bool is_cancelled(const Evaluator& evaluator) const noexcept;
 
   // execute.cpp
-  bool execute(Evaluator &evaluator, NodeId id);
-  void record(Run &run, NodeId id);
+  bool execute(Evaluator& evaluator, NodeId id);
+  void record(Run& run, NodeId id);
 
   // promote.cpp
   void changed(NodeId id);
@@ -192,25 +172,22 @@ public:
   void raise(NodeId id);
   void live_up(NodeId id);
   void live_down(NodeId id);
-  void enqueue(NodeId id, Node &node) {
-    if (node.has(detail::kQueued))
-      return;
+  void enqueue(NodeId id, Node& node) {
+    if (node.has(detail::kQueued)) return;
     node.set(detail::kQueued);
     queue_.push(node.height, id, node);
   }
 
   // push.cpp
-  bool has_queued() const noexcept {
-    return !queue_.empty() || !later_.empty();
-  }
+  bool has_queued() const noexcept { return !queue_.empty() || !later_.empty(); }
   void set(NodeId id, Word value, bool is_failed);
   void next_revision();
-  bool push_changes(Evaluator &evaluator);
-  bool may_put_off(NodeId id, Node &node);
-  void run_dirty(Evaluator &evaluator, NodeId id, Node &node);
+  bool push_changes(Evaluator& evaluator);
+  bool may_put_off(NodeId id, Node& node);
+  void run_dirty(Evaluator& evaluator, NodeId id, Node& node);
 
   // lines.cpp
-  void place(NodeId id, Node &node, std::uint64_t cost);
+  void place(NodeId id, Node& node, std::uint64_t cost);
   void leave_line(NodeId id);
   void evict(NodeId id);
   void make_room(std::uint64_t bytes, std::uint64_t lines);
@@ -222,84 +199,77 @@ public:
   void announce(NodeId id);
   void tell();
   bool is_pushed() const noexcept { return floor == kNoFloor && !has_queued(); }
-  std::shared_ptr<Subscriber>
-  subscribe(NodeId id, std::function<void(Word, bool, Revision)> call);
-  void unsubscribe(const std::shared_ptr<Subscriber> &subscriber);
+  std::shared_ptr<Subscriber> subscribe(NodeId id, std::function<void(Word, bool, Revision)> call);
+  void unsubscribe(const std::shared_ptr<Subscriber>& subscriber);
   void want(NodeId id);
   void unwant(NodeId id);
 
   // outside.cpp
   void declare_outside();
-  Result<Revision> refresh(const std::vector<std::string> *paths);
+  Result<Revision> refresh(const std::vector<std::string>* paths);
   bool is_as_it_was(NodeId id);
 
   // entry.cpp
-  Evaluator &take_evaluator();
+  Evaluator& take_evaluator();
   void begin_change() noexcept;
   void end_change() noexcept;
   void wait_for_commits();
-  void leave(Evaluator *evaluator);
-  // A revision of what is set and of what must be looked at again; `advances`:
-  // one in any case.
-  Result<Revision> apply(detail::Change *changes, std::size_t count,
-                         bool advances,
-                         const std::vector<NodeId> *again = nullptr);
-  bool catch_up(Evaluator &evaluator);
+  void leave(Evaluator* evaluator);
+  // A revision of what is set and of what must be looked at again; `advances`: one in any case.
+  Result<Revision> apply(detail::Change* changes, std::size_t count, bool advances,
+                         const std::vector<NodeId>* again = nullptr);
+  bool catch_up(Evaluator& evaluator);
   std::string check();
 
-  // The lock stands around everything here. It is taken by an entry and given
-  // back when that ends, which no analysis follows; where it does not, that is
-  // said.
+  // The lock stands around everything here. It is taken by an entry and given back when that ends, which no
+  // analysis follows; where it does not, that is said.
   Mutex mutex_;
-  Condition left_; // a node is no longer busy, an evaluator has left, a
-                   // callback has returned
+  Condition left_;  // a node is no longer busy, an evaluator has left, a callback has returned
   GraphOptions options_;
   std::vector<std::unique_ptr<FunctionCore>> functions_;
-  std::uint32_t node_count_ = 0; // ever taken fresh
+  std::uint32_t node_count_ = 0;  // ever taken fresh
   std::uint32_t nodes_present_ = 0;
   NodeId free_ = kNoNode;
   EdgePool edges_;
   Levels queue_;
-  Levels later_; // dirty nodes that were put off, by the level to wait for
+  Levels later_;  // dirty nodes that were put off, by the level to wait for
   std::unordered_map<NodeId, Extra> extras_;
-  std::vector<NodeId>
-      reruns_; // volatile, transient or on a cycle: dirty in the next revision
-  std::deque<NodeId> pending_; // subscribed nodes that came out different
-  std::vector<NodeId> work_;   // scratch of promote.cpp
-  std::vector<NodeId> idle_; // perhaps of no use to anyone; looked at when the
-                             // last evaluator leaves
-  std::vector<GraphTable *> retired_;
+  std::vector<NodeId> reruns_;  // volatile, transient or on a cycle: dirty in the next revision
+  std::deque<NodeId> pending_;  // subscribed nodes that came out different
+  std::vector<NodeId> work_;    // scratch of promote.cpp
+  std::vector<NodeId> idle_;    // perhaps of no use to anyone; looked at when the last evaluator leaves
+  std::vector<GraphTable*> retired_;
   std::vector<std::unique_ptr<Evaluator>> evaluators_;
   std::vector<std::string> reports_;
   Lines lines_;
   Revision revision_ = 0;
   std::uint32_t run_number_ = 0;
-  unsigned active_ = 0;  // evaluators inside
-  unsigned waiting_ = 0; // threads that wait for left_, evaluators apart
+  unsigned active_ = 0;   // evaluators inside
+  unsigned waiting_ = 0;  // threads that wait for left_, evaluators apart
   unsigned put_off_ = 0;
-  unsigned abandoned_ = 0; // pushes in a row that a newer revision overtook
+  unsigned abandoned_ = 0;  // pushes in a row that a newer revision overtook
   bool has_changes_ = false;
   bool is_telling_ = false;
   GraphStats stats_;
   std::shared_ptr<Outside> outside_;
 
-private:
-  GraphTable *make_table(std::size_t lines);
-  void retire(GraphTable *table) noexcept;
-  void insert_slot(GraphTable &table, std::uint64_t hash, NodeId id) noexcept;
-  void remove_slot(FunctionCore &function, NodeId id) noexcept;
-  void tell_one(Subscriber &subscriber);
-  void remember_told(Subscriber &subscriber);
-  void forget_told(Subscriber &subscriber) noexcept;
-  std::uint64_t hash_of(FunctionCore &function, Word key) const;
-  void reserve_edges(Node &node, unsigned list, std::uint32_t count);
-  void drop_edges(Node &node, unsigned list) noexcept;
-  void drop_value(Node &node) noexcept;
-  void finish(Evaluator &evaluator, Run &run, Word word);
-  bool is_equal(const Node &node, Word word, bool is_failed);
-  void take_over(Run &run, Node &node);
-  void clear_busy(Evaluator &evaluator, std::size_t base);
-  bool owns(const Evaluator &evaluator, NodeId id) const noexcept;
+ private:
+  GraphTable* make_table(std::size_t lines);
+  void retire(GraphTable* table) noexcept;
+  void insert_slot(GraphTable& table, std::uint64_t hash, NodeId id) noexcept;
+  void remove_slot(FunctionCore& function, NodeId id) noexcept;
+  void tell_one(Subscriber& subscriber);
+  void remember_told(Subscriber& subscriber);
+  void forget_told(Subscriber& subscriber) noexcept;
+  std::uint64_t hash_of(FunctionCore& function, Word key) const;
+  void reserve_edges(Node& node, unsigned list, std::uint32_t count);
+  void drop_edges(Node& node, unsigned list) noexcept;
+  void drop_value(Node& node) noexcept;
+  void finish(Evaluator& evaluator, Run& run, Word word);
+  bool is_equal(const Node& node, Word word, bool is_failed);
+  void take_over(Run& run, Node& node);
+  void clear_busy(Evaluator& evaluator, std::size_t base);
+  bool owns(const Evaluator& evaluator, NodeId id) const noexcept;
 };
 
-} // namespace larder::reactive
+}  // namespace larder::reactive

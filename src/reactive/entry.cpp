@@ -1,7 +1,6 @@
-// Threads come in and go out. Whoever sets takes precedence: it says so in
-// commits_waiting, upon which running functions give up at their next call on
-// their Context; it comes in when all have left, so that no function ever sees
-// two revisions, and those that gave up start again in the new one.
+// Threads come in and go out. Whoever sets takes precedence: it says so in commits_waiting, upon which
+// running functions give up at their next call on their Context; it comes in when all have left, so that no
+// function ever sees two revisions, and those that gave up start again in the new one.
 #include "larder/graph.hpp"
 #include "reactive/engine.hpp"
 
@@ -15,40 +14,35 @@ namespace {
 
 // The graphs that this thread is inside of, innermost first.
 struct Inside {
-  const GraphHot *graph;
-  Inside *outer;
+  const GraphHot* graph;
+  Inside* outer;
 };
-thread_local Inside *t_inside = nullptr;
+thread_local Inside* t_inside = nullptr;
 
-bool is_inside(const GraphHot &graph) noexcept {
-  for (const Inside *inside = t_inside; inside != nullptr;
-       inside = inside->outer)
-    if (inside->graph == &graph)
-      return true;
+bool is_inside(const GraphHot& graph) noexcept {
+  for (const Inside* inside = t_inside; inside != nullptr; inside = inside->outer)
+    if (inside->graph == &graph) return true;
   return false;
 }
 
 struct Stay {
   Inside inside;
-  explicit Stay(const GraphHot &graph) noexcept : inside{&graph, t_inside} {
-    t_inside = &inside;
-  }
+  explicit Stay(const GraphHot& graph) noexcept : inside{&graph, t_inside} { t_inside = &inside; }
   ~Stay() { t_inside = inside.outer; }
-  Stay(const Stay &) = delete;
-  Stay &operator=(const Stay &) = delete;
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
 };
 
 constexpr unsigned kAbandonedMax = 16;
 
-} // namespace
+}  // namespace
 
 namespace reactive {
 
 Engine::Engine(GraphOptions options) : options_(std::move(options)) {
-  chunks = static_cast<std::atomic<Node *> *>(std::calloc(
-      std::size_t{1} << (32 - kChunkBits), sizeof(std::atomic<Node *>)));
-  if (chunks == nullptr)
-    throw std::bad_alloc();
+  chunks = static_cast<std::atomic<Node*>*>(
+      std::calloc(std::size_t{1} << (32 - kChunkBits), sizeof(std::atomic<Node*>)));
+  if (chunks == nullptr) throw std::bad_alloc();
   const std::size_t lines_max = options_.lines_max;
   const std::uint64_t bytes_max = options_.bytes_max;
   try {
@@ -60,10 +54,9 @@ Engine::Engine(GraphOptions options) : options_(std::move(options)) {
   }
 }
 
-Evaluator &Engine::take_evaluator() {
-  for (auto &evaluator : evaluators_) {
-    if (evaluator->is_in_use)
-      continue;
+Evaluator& Engine::take_evaluator() {
+  for (auto& evaluator : evaluators_) {
+    if (evaluator->is_in_use) continue;
     evaluator->is_in_use = true;
     return *evaluator;
   }
@@ -94,7 +87,7 @@ void Engine::wait_for_commits() NO_THREAD_SAFETY_ANALYSIS {
 }
 
 // Ends what an entry began and unlocks; what is to be said is said afterwards.
-void Engine::leave(Evaluator *evaluator) NO_THREAD_SAFETY_ANALYSIS {
+void Engine::leave(Evaluator* evaluator) NO_THREAD_SAFETY_ANALYSIS {
   if (evaluator != nullptr) {
     for (const NodeId id : evaluator->pinned) {
       unpin(id);
@@ -107,56 +100,45 @@ void Engine::leave(Evaluator *evaluator) NO_THREAD_SAFETY_ANALYSIS {
     evaluator->is_in_use = false;
   }
   end_change();
-  if (waiting_ != 0 || is_parallel)
-    left_.notify_all();
-  if (!pending_.empty())
-    tell();
+  if (waiting_ != 0 || is_parallel) left_.notify_all();
+  if (!pending_.empty()) tell();
   std::vector<std::string> reports;
-  if (!reports_.empty())
-    reports.swap(reports_);
+  if (!reports_.empty()) reports.swap(reports_);
   mutex_.unlock();
   if (options_.report)
-    for (const std::string &report : reports)
-      options_.report(report);
+    for (const std::string& report : reports) options_.report(report);
 }
 
 // Finishes a push that was given up. False: a newer revision is waiting.
-bool Engine::catch_up(Evaluator &evaluator) {
-  if (!has_queued())
-    return true;
+bool Engine::catch_up(Evaluator& evaluator) {
+  if (!has_queued()) return true;
   evaluator.may_cancel = abandoned_ < kAbandonedMax;
   const bool is_done = push_changes(evaluator);
   abandoned_ = is_done ? 0 : abandoned_ + 1;
   return is_done;
 }
 
-Result<Revision>
-Engine::apply(Change *changes, std::size_t count, bool advances,
-              const std::vector<NodeId> *again) NO_THREAD_SAFETY_ANALYSIS {
+Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances,
+                               const std::vector<NodeId>* again) NO_THREAD_SAFETY_ANALYSIS {
   if (is_inside(*this)) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (changes[i].input->spec.key.is_boxed)
-        release(changes[i].key);
-      if (!changes[i].is_erased && changes[i].input->spec.value.is_boxed)
-        release(changes[i].value);
+      if (changes[i].input->spec.key.is_boxed) release(changes[i].key);
+      if (!changes[i].is_erased && changes[i].input->spec.value.is_boxed) release(changes[i].value);
     }
     return fail(Code::would_deadlock,
-                "set an input inside of a tracked function: it must not change "
-                "what it reads");
+                "set an input inside of a tracked function: it must not change what it reads");
   }
   const bool is_first = mutex_.try_lock();
   if (!is_first || active_ != 0) {
     commits_waiting.fetch_add(1);
-    if (!is_first)
-      mutex_.lock();
+    if (!is_first) mutex_.lock();
     while (active_ != 0) {
       ++waiting_;
       left_.wait(mutex_);
       --waiting_;
     }
     commits_waiting.fetch_sub(1);
-    if (waiting_ != 0)
-      left_.notify_all();
+    if (waiting_ != 0) left_.notify_all();
   }
   begin_change();
   has_changes_ = false;
@@ -166,33 +148,27 @@ Engine::apply(Change *changes, std::size_t count, bool advances,
   }
   if (again != nullptr) {
     for (const NodeId id : *again) {
-      Node &node = this->node(id);
-      // It may have left, and another may have come in its place: running that
-      // once more does no harm.
-      if (node.function == kNoFunction || !function(node).spec.is_outside ||
-          node.condition() != kClean)
+      Node& node = this->node(id);
+      // It may have left, and another may have come in its place: running that once more does no harm.
+      if (node.function == kNoFunction || !function(node).spec.is_outside || node.condition() != kClean)
         continue;
-      if (!has_changes_)
-        next_revision();
+      if (!has_changes_) next_revision();
       has_changes_ = true;
       mark_dirty(id);
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const Change &change = changes[i];
+    const Change& change = changes[i];
     if (!change.is_erased) {
-      set(find_or_add(*change.input, change.hash, change.key), change.value,
-          false);
+      set(find_or_add(*change.input, change.hash, change.key), change.value, false);
       continue;
     }
     const NodeId id = find(*change.input, change.hash, change.key);
-    if (change.input->spec.key.is_boxed)
-      release(change.key);
-    if (id != kNoNode)
-      set(id, never_set(id), true);
+    if (change.input->spec.key.is_boxed) release(change.key);
+    if (id != kNoNode) set(id, never_set(id), true);
   }
   const Revision revision = revision_;
-  Evaluator *evaluator = nullptr;
+  Evaluator* evaluator = nullptr;
   if (has_queued()) {
     const Stay stay(*this);
     evaluator = &take_evaluator();
@@ -202,26 +178,25 @@ Engine::apply(Change *changes, std::size_t count, bool advances,
   return revision;
 }
 
-} // namespace reactive
+}  // namespace reactive
 
 namespace detail {
 
-void lock_graph(GraphHot &graph) noexcept NO_THREAD_SAFETY_ANALYSIS {
+void lock_graph(GraphHot& graph) noexcept NO_THREAD_SAFETY_ANALYSIS {
   Engine::of(graph).mutex_.lock();
 }
 
-void unlock_graph(GraphHot &graph) noexcept NO_THREAD_SAFETY_ANALYSIS {
+void unlock_graph(GraphHot& graph) noexcept NO_THREAD_SAFETY_ANALYSIS {
   Engine::of(graph).mutex_.unlock();
 }
 
-GraphEntry::GraphEntry(GraphHot &graph) NO_THREAD_SAFETY_ANALYSIS
-    : graph_(&graph) {
+GraphEntry::GraphEntry(GraphHot& graph) NO_THREAD_SAFETY_ANALYSIS : graph_(&graph) {
   static_assert(sizeof(Inside) <= sizeof(inside_));
   if (is_inside(graph)) {
     is_refused_ = true;
     return;
   }
-  Engine &engine = Engine::of(graph);
+  Engine& engine = Engine::of(graph);
   engine.mutex_.lock();
   engine.wait_for_commits();
   engine.begin_change();
@@ -230,39 +205,35 @@ GraphEntry::GraphEntry(GraphHot &graph) NO_THREAD_SAFETY_ANALYSIS
 }
 
 GraphEntry::~GraphEntry() NO_THREAD_SAFETY_ANALYSIS {
-  if (is_refused_)
-    return;
-  t_inside = std::launder(reinterpret_cast<Inside *>(inside_))->outer;
+  if (is_refused_) return;
+  t_inside = std::launder(reinterpret_cast<Inside*>(inside_))->outer;
   Engine::of(*graph_).leave(evaluator_);
 }
 
 bool GraphEntry::make(NodeId id, unsigned tries) {
-  Engine &engine = Engine::of(*graph_);
+  Engine& engine = Engine::of(*graph_);
   evaluator_->may_cancel = tries < kAbandonedMax;
-  if (!engine.catch_up(*evaluator_))
-    return false;
+  if (!engine.catch_up(*evaluator_)) return false;
   evaluator_->may_cancel = tries < kAbandonedMax;
   try {
-    while (!engine.is_ready(engine.node(id)))
-      engine.ensure(*evaluator_, id, true);
-  } catch (const Unwind &) {
+    while (!engine.is_ready(engine.node(id))) engine.ensure(*evaluator_, id, true);
+  } catch (const Unwind&) {
     evaluator_->is_unwinding = false;
     return false;
   }
-  return engine.catch_up(*evaluator_); // what came out different without a
-                                       // reason has consumers too
+  return engine.catch_up(*evaluator_);  // what came out different without a reason has consumers too
 }
 
-void GraphEntry::want(NodeId id) { Engine::of(*graph_).want(id); }
+void GraphEntry::want(NodeId id) {
+  Engine::of(*graph_).want(id);
+}
 
-} // namespace detail
+}  // namespace detail
 
 Batch::~Batch() {
-  for (const Change &change : changes_) {
-    if (change.input->spec.key.is_boxed)
-      release(change.key);
-    if (!change.is_erased && change.input->spec.value.is_boxed)
-      release(change.value);
+  for (const Change& change : changes_) {
+    if (change.input->spec.key.is_boxed) release(change.key);
+    if (!change.is_erased && change.input->spec.value.is_boxed) release(change.value);
   }
 }
 
@@ -273,9 +244,8 @@ Result<Revision> Batch::commit() {
 }
 
 Want::~Want() NO_THREAD_SAFETY_ANALYSIS {
-  if (graph_ == nullptr)
-    return;
-  Engine &engine = Engine::of(*graph_);
+  if (graph_ == nullptr) return;
+  Engine& engine = Engine::of(*graph_);
   engine.mutex_.lock();
   engine.begin_change();
   engine.unwant(node_);
@@ -295,27 +265,25 @@ Graph::Graph(GraphOptions options) : graph_(new Engine(std::move(options))) {}
 
 Graph::~Graph() = default;
 
-void Graph::Close::operator()(GraphHot *graph) const noexcept {
-  delete static_cast<Engine *>(graph);
+void Graph::Close::operator()(GraphHot* graph) const noexcept {
+  delete static_cast<Engine*>(graph);
 }
 
-FunctionCore *Graph::declare(FunctionSpec spec) {
-  Engine &engine = Engine::of(*graph_);
+FunctionCore* Graph::declare(FunctionSpec spec) {
+  Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
-  for (const auto &function : engine.functions_)
-    if (function->spec.name == spec.name)
-      throw std::invalid_argument(spec.name + ": is declared already");
+  for (const auto& function : engine.functions_)
+    if (function->spec.name == spec.name) throw std::invalid_argument(spec.name + ": is declared already");
   return &engine.declare(std::move(spec));
 }
 
 tl::unexpected<Error> Graph::refused() {
-  return fail(Code::would_deadlock,
-              "asked the graph inside of a tracked function: ask its Context, "
-              "so that the reading is recorded");
+  return fail(
+      Code::would_deadlock,
+      "asked the graph inside of a tracked function: ask its Context, so that the reading is recorded");
 }
 
-Result<Revision> Graph::set_one(FunctionCore &input, std::uint64_t hash,
-                                Word key, Word value) {
+Result<Revision> Graph::set_one(FunctionCore& input, std::uint64_t hash, Word key, Word value) {
   Change change{&input, hash, key, value, false};
   return Engine::of(*graph_).apply(&change, 1, false);
 }
@@ -329,6 +297,14 @@ GraphSubscription Graph::subscribe_node(NodeId id, std::function<void(Word, bool
   subscription.subscriber_ = Engine::of(*graph_).subscribe(id, std::move(call));
   subscription.graph_ = graph_.get();
   return subscription;
+}
+
+Result<Revision> Graph::refresh() {
+  return Engine::of(*graph_).refresh(nullptr);
+}
+
+Result<Revision> Graph::refresh(const std::vector<std::string>& paths) {
+  return Engine::of(*graph_).refresh(&paths);
 }
 
 Revision Graph::revision() const {
@@ -346,35 +322,30 @@ void Graph::resize(std::size_t lines_max, std::uint64_t bytes_max) NO_THREAD_SAF
 }
 
 GraphStats Graph::stats() const {
-  Engine &engine = Engine::of(*graph_);
+  Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
   GraphStats stats = engine.stats_;
   stats.nodes = engine.nodes_present_;
-  stats.lines = engine.lines_.policy == nullptr
-                    ? 0
-                    : engine.lines_.policy->size() + engine.lines_.pinned;
+  stats.lines = engine.lines_.policy == nullptr ? 0 : engine.lines_.policy->size() + engine.lines_.pinned;
   stats.bytes = engine.lines_.bytes;
   return stats;
 }
 
 std::size_t Graph::memory_bytes() const {
-  Engine &engine = Engine::of(*graph_);
+  Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
-  std::size_t bytes = std::size_t{engine.node_count_} * sizeof(Node) +
-                      engine.edges_.memory_bytes() +
-                      engine.queue_.memory_bytes() +
-                      engine.lines_.weights.capacity() * 8;
-  for (const auto &function : engine.functions_)
+  std::size_t bytes = std::size_t{engine.node_count_} * sizeof(Node) + engine.edges_.memory_bytes() +
+                      engine.queue_.memory_bytes() + engine.lines_.weights.capacity() * 8;
+  for (const auto& function : engine.functions_)
     bytes += function->table.load(std::memory_order_relaxed)->lines * 64;
-  if (engine.lines_.policy != nullptr)
-    bytes += engine.lines_.policy->memory_bytes();
+  if (engine.lines_.policy != nullptr) bytes += engine.lines_.policy->memory_bytes();
   return bytes;
 }
 
 std::string Graph::check() const {
-  Engine &engine = Engine::of(*graph_);
+  Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
   return engine.check();
 }
 
-} // namespace larder
+}  // namespace larder

@@ -35,11 +35,11 @@ namespace {
 // Coarser than the clock of any file system that is worth the name.
 constexpr std::int64_t kYoung = 2'000'000'000;
 
-std::int64_t nanoseconds(const timespec &time) noexcept {
+std::int64_t nanoseconds(const timespec& time) noexcept {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-Error error_of(int number, const std::string &what) {
+Error error_of(int number, const std::string& what) {
   return {number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io,
           what + ": " + std::strerror(number)};
 }
@@ -54,14 +54,13 @@ struct Look {
   std::int64_t modified_ns = 0;
   bool is_young = false;
 
-  bool proves_same(const Look &now) const noexcept {
-    return !is_young && error == now.error && device == now.device &&
-           inode == now.inode && size == now.size &&
-           changed_ns == now.changed_ns && modified_ns == now.modified_ns;
+  bool proves_same(const Look& now) const noexcept {
+    return !is_young && error == now.error && device == now.device && inode == now.inode &&
+           size == now.size && changed_ns == now.changed_ns && modified_ns == now.modified_ns;
   }
 };
 
-Look look_of(const struct stat &status) {
+Look look_of(const struct stat& status) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   Look look;
@@ -70,15 +69,13 @@ Look look_of(const struct stat &status) {
   look.size = status.st_size;
   look.changed_ns = nanoseconds(status.st_ctim);
   look.modified_ns = nanoseconds(status.st_mtim);
-  look.is_young =
-      std::max(look.changed_ns, look.modified_ns) + kYoung > nanoseconds(now);
+  look.is_young = std::max(look.changed_ns, look.modified_ns) + kYoung > nanoseconds(now);
   return look;
 }
 
-Look look_at(const std::string &path) {
+Look look_at(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0)
-    return look_of(status);
+  if (::stat(path.c_str(), &status) == 0) return look_of(status);
   Look look;
   look.error = errno;
   return look;
@@ -87,12 +84,11 @@ Look look_at(const std::string &path) {
 struct Descriptor {
   int fd;
   ~Descriptor() {
-    if (fd >= 0)
-      ::close(fd);
+    if (fd >= 0) ::close(fd);
   }
 };
 
-Result<std::string> read_file(const std::string &path, Look &look) {
+Result<std::string> read_file(const std::string& path, Look& look) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
   struct stat status {};
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) {
@@ -101,43 +97,35 @@ Result<std::string> read_file(const std::string &path, Look &look) {
     return tl::unexpected<Error>(error_of(look.error, "open " + path));
   }
   look = look_of(status);
-  if (S_ISDIR(status.st_mode))
-    return fail(Code::io, "read " + path + ": is a folder");
+  if (S_ISDIR(status.st_mode)) return fail(Code::io, "read " + path + ": is a folder");
   std::string content;
   std::size_t filled = 0;
   for (;;) {
     const std::size_t wanted = std::max<std::size_t>(
-        static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1,
-        filled + 4096);
+        static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1, filled + 4096);
     content.resize(wanted);
-    const ssize_t got =
-        ::read(file.fd, content.data() + filled, wanted - filled);
-    if (got < 0 && errno == EINTR)
-      continue;
+    const ssize_t got = ::read(file.fd, content.data() + filled, wanted - filled);
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      look.is_young = true; // not worth remembering
+      look.is_young = true;  // not worth remembering
       return tl::unexpected<Error>(error_of(errno, "read " + path));
     }
-    if (got == 0)
-      break;
+    if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
   content.resize(filled);
   return content;
 }
 
-Result<std::vector<std::string>> read_folder(const std::string &path,
-                                             Look &look) {
+Result<std::vector<std::string>> read_folder(const std::string& path, Look& look) {
   look = look_at(path);
-  DIR *const folder = ::opendir(path.c_str());
-  if (folder == nullptr)
-    return tl::unexpected<Error>(error_of(errno, "open " + path));
+  DIR* const folder = ::opendir(path.c_str());
+  if (folder == nullptr) return tl::unexpected<Error>(error_of(errno, "open " + path));
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent *const entry = ::readdir(folder)) {
+  while (const dirent* const entry = ::readdir(folder)) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..")
-      names.emplace_back(name);
+    if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
   }
   const int error = errno;
@@ -150,26 +138,27 @@ Result<std::vector<std::string>> read_folder(const std::string &path,
   return names;
 }
 
-} // namespace
+}  // namespace
 
 struct Outside {
   Mutex mutex;
   std::unordered_map<std::string, Look> files GUARDED_BY(mutex);
   std::unordered_map<std::string, Look> folders GUARDED_BY(mutex);
-  FunctionCore *file = nullptr;
-  FunctionCore *folder = nullptr;
-  FunctionCore *env = nullptr;
+  FunctionCore* file = nullptr;
+  FunctionCore* folder = nullptr;
+  FunctionCore* env = nullptr;
 };
 
 namespace {
 
 // Read and remembered; for files and folders alike.
-template <typename Value> struct Reader {
+template <typename Value>
+struct Reader {
   std::shared_ptr<Outside> outside;
   std::unordered_map<std::string, Look> Outside::*looks;
-  Result<Value> (*read)(const std::string &, Look &);
+  Result<Value> (*read)(const std::string&, Look&);
 
-  Result<Value> operator()(Context &, const std::string &path) const {
+  Result<Value> operator()(Context&, const std::string& path) const {
     Look look;
     Result<Value> value = read(path, look);
     const MutexLock lock(outside->mutex);
@@ -179,15 +168,14 @@ template <typename Value> struct Reader {
 };
 
 struct EnvReader {
-  std::optional<std::string> operator()(Context &,
-                                        const std::string &name) const {
-    const char *const value = std::getenv(name.c_str());
+  std::optional<std::string> operator()(Context&, const std::string& name) const {
+    const char* const value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
 };
 
 template <typename Value, typename Call>
-FunctionSpec outside_spec(const char *name, Call call) {
+FunctionSpec outside_spec(const char* name, Call call) {
   FunctionSpec spec = spec_of<std::string, Value>(name);
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &CallOf<Call>::run;
@@ -195,105 +183,82 @@ FunctionSpec outside_spec(const char *name, Call call) {
   return spec;
 }
 
-} // namespace
+}  // namespace
 
 void Engine::declare_outside() {
   outside_ = std::make_shared<Outside>();
   // The functions know what they remember, and it knows them; it does not own
   // them.
-  const std::shared_ptr<Outside> unowned(std::shared_ptr<void>(),
-                                         outside_.get());
-  outside_->file = &declare(outside_spec<std::string>(
-      "file", Reader<std::string>{unowned, &Outside::files, &read_file}));
+  const std::shared_ptr<Outside> unowned(std::shared_ptr<void>(), outside_.get());
+  outside_->file =
+      &declare(outside_spec<std::string>("file", Reader<std::string>{unowned, &Outside::files, &read_file}));
   outside_->folder = &declare(outside_spec<std::vector<std::string>>(
-      "folder", Reader<std::vector<std::string>>{unowned, &Outside::folders,
-                                                 &read_folder}));
-  outside_->env =
-      &declare(outside_spec<std::optional<std::string>>("env", EnvReader{}));
+      "folder", Reader<std::vector<std::string>>{unowned, &Outside::folders, &read_folder}));
+  outside_->env = &declare(outside_spec<std::optional<std::string>>("env", EnvReader{}));
 }
 
 // Of a variable.
 bool Engine::is_as_it_was(NodeId id) {
-  Node &node = this->node(id);
-  if (node.condition() != kClean || node.has(kEvicted | kFailed))
-    return false;
-  const char *const now = std::getenv(
-      unboxed<std::string>(node.key.load(std::memory_order_relaxed)).c_str());
-  const auto &then = unboxed<std::optional<std::string>>(
-      node.value.load(std::memory_order_relaxed));
+  Node& node = this->node(id);
+  if (node.condition() != kClean || node.has(kEvicted | kFailed)) return false;
+  const char* const now = std::getenv(unboxed<std::string>(node.key.load(std::memory_order_relaxed)).c_str());
+  const auto& then = unboxed<std::optional<std::string>>(node.value.load(std::memory_order_relaxed));
   return now == nullptr ? !then : then && *then == now;
 }
 
-Result<Revision> Engine::refresh(const std::vector<std::string> *paths) {
+Result<Revision> Engine::refresh(const std::vector<std::string>* paths) {
   struct Known {
     NodeId id;
-    const FunctionCore *core;
+    const FunctionCore* core;
     std::string path;
   };
   std::vector<Known> known;
   {
     const MutexLock lock(mutex_);
-    for (FunctionCore *const core :
-         {outside_->file, outside_->folder, outside_->env}) {
+    for (FunctionCore* const core : {outside_->file, outside_->folder, outside_->env}) {
       if (paths != nullptr && core != outside_->env) {
-        for (const std::string &path : *paths) {
+        for (const std::string& path : *paths) {
           const NodeId id =
-              find_node(*this, *core->table.load(std::memory_order_relaxed),
-                        KeyOf<std::string>::hash(path), [&](Word word) {
-                          return KeyOf<std::string>::same(word, path);
-                        });
-          if (id != kNoNode)
-            known.push_back({id, core, path});
+              find_node(*this, *core->table.load(std::memory_order_relaxed), KeyOf<std::string>::hash(path),
+                        [&](Word word) { return KeyOf<std::string>::same(word, path); });
+          if (id != kNoNode) known.push_back({id, core, path});
         }
         continue;
       }
-      if (paths != nullptr)
-        continue;
-      const GraphTable &table = *core->table.load(std::memory_order_relaxed);
+      if (paths != nullptr) continue;
+      const GraphTable& table = *core->table.load(std::memory_order_relaxed);
       for (std::size_t i = 0; i < table.lines * 8; ++i) {
-        const std::uint64_t slot =
-            table.slots[i].load(std::memory_order_relaxed);
-        if (slot <= kVacated)
-          continue;
+        const std::uint64_t slot = table.slots[i].load(std::memory_order_relaxed);
+        if (slot <= kVacated) continue;
         const auto id = static_cast<NodeId>((slot >> 32) - 1);
-        if (core == outside_->env && is_as_it_was(id))
-          continue;
-        known.push_back({id, core,
-                         unboxed<std::string>(
-                             node(id).key.load(std::memory_order_relaxed))});
+        if (core == outside_->env && is_as_it_was(id)) continue;
+        known.push_back({id, core, unboxed<std::string>(node(id).key.load(std::memory_order_relaxed))});
       }
     }
   }
   std::vector<NodeId> again;
-  for (const Known &each : known) {
+  for (const Known& each : known) {
     if (each.core != outside_->env) {
       const Look now = look_at(each.path);
       const MutexLock lock(outside_->mutex);
-      const auto &looks =
-          each.core == outside_->file ? outside_->files : outside_->folders;
+      const auto& looks = each.core == outside_->file ? outside_->files : outside_->folders;
       const auto at = looks.find(each.path);
-      if (at != looks.end() && at->second.proves_same(now))
-        continue;
+      if (at != looks.end() && at->second.proves_same(now)) continue;
     }
     again.push_back(each.id);
   }
   if (paths == nullptr) {
     // What no node stands for any more need not be remembered.
     std::unordered_set<std::string_view> paths_known;
-    for (const Known &each : known)
-      paths_known.insert(each.path);
+    for (const Known& each : known) paths_known.insert(each.path);
     const MutexLock lock(outside_->mutex);
-    std::erase_if(outside_->files, [&](const auto &each) {
-      return !paths_known.contains(each.first);
-    });
-    std::erase_if(outside_->folders, [&](const auto &each) {
-      return !paths_known.contains(each.first);
-    });
+    std::erase_if(outside_->files, [&](const auto& each) { return !paths_known.contains(each.first); });
+    std::erase_if(outside_->folders, [&](const auto& each) { return !paths_known.contains(each.first); });
   }
   return apply(nullptr, 0, false, &again);
 }
 
-} // namespace larder::reactive
+}  // namespace larder::reactive
 
 namespace larder {
 
@@ -301,26 +266,22 @@ using namespace detail;
 
 namespace {
 
-const reactive::Outside &outside(const Run &run) {
+const reactive::Outside& outside(const Run& run) {
   return *reactive::Engine::of(*run.graph).outside_;
 }
 
-} // namespace
+}  // namespace
 
-const std::string &Context::file(const std::string &path) {
+const std::string& Context::file(const std::string& path) {
   return get(Function<std::string, std::string>(outside(run_).file), path);
 }
 
-const std::vector<std::string> &Context::folder(const std::string &path) {
-  return get(
-      Function<std::string, std::vector<std::string>>(outside(run_).folder),
-      path);
+const std::vector<std::string>& Context::folder(const std::string& path) {
+  return get(Function<std::string, std::vector<std::string>>(outside(run_).folder), path);
 }
 
-const std::optional<std::string> &Context::env(const std::string &name) {
-  return get(
-      Function<std::string, std::optional<std::string>>(outside(run_).env),
-      name);
+const std::optional<std::string>& Context::env(const std::string& name) {
+  return get(Function<std::string, std::optional<std::string>>(outside(run_).env), name);
 }
 
-} // namespace larder
+}  // namespace larder

@@ -18,22 +18,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class GraphOutside : public ::testing::Test {
-protected:
+ protected:
   void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "larder-graph-XXXXXX")
-            .string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "larder-graph-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
-  std::string path(const std::string &name) const { return root_ + "/" + name; }
-  void write(const std::string &name, const std::string &content) const {
+  std::string path(const std::string& name) const { return root_ + "/" + name; }
+  void write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;
   }
   // As if it had been written an hour ago, so that its times can be trusted.
-  void age(const std::string &name) const {
+  void age(const std::string& name) const {
     timespec times[2];
     ASSERT_EQ(::clock_gettime(CLOCK_REALTIME, &times[0]), 0);
     times[0].tv_sec -= 3600;
@@ -53,22 +51,18 @@ protected:
 TEST_F(GraphOutside, AFileIsADependency) {
   Graph graph;
   write("a", "one\ntwo");
-  auto lines =
-      graph.function("lines", [&](Context &c, const std::string &name) {
-        ran_.push_back("lines");
-        const std::string &text = c.file(name);
-        return std::count(text.begin(), text.end(), '\n');
-      });
+  auto lines = graph.function("lines", [&](Context& c, const std::string& name) {
+    ran_.push_back("lines");
+    const std::string& text = c.file(name);
+    return std::count(text.begin(), text.end(), '\n');
+  });
   std::vector<long> told;
   auto subscription =
-      graph.subscribe(lines, path("a"), [&](const Result<long> &v, Revision) {
-        told.push_back(*v);
-      });
+      graph.subscribe(lines, path("a"), [&](const Result<long>& v, Revision) { told.push_back(*v); });
   EXPECT_THAT(take(), ElementsAre("lines"));
   write("a", "uno\ndue");
   graph.refresh().value();
-  EXPECT_THAT(take(), ElementsAre("lines"))
-      << "same size, young, another content";
+  EXPECT_THAT(take(), ElementsAre("lines")) << "same size, young, another content";
   EXPECT_THAT(told, IsEmpty());
   write("a", "uno\ndue\ntre");
   graph.refresh().value();
@@ -82,8 +76,7 @@ TEST_F(GraphOutside, AFileIsADependency) {
 
 TEST_F(GraphOutside, AMissingFileIsAnErrorUntilItAppears) {
   Graph graph;
-  auto upper = graph.translation(
-      "first", [](const std::string &text) { return text.substr(0, 1); });
+  auto upper = graph.translation("first", [](const std::string& text) { return text.substr(0, 1); });
   const auto missing = graph.get(upper, path("a"));
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::not_found);
@@ -100,20 +93,17 @@ TEST_F(GraphOutside, AMissingFileIsAnErrorUntilItAppears) {
 TEST_F(GraphOutside, ATranslationMayFailAndIsCutOff) {
   Graph graph;
   write("n", "12");
-  auto number =
-      graph.translation("number", [&](const std::string &text) -> Result<int> {
-        ran_.push_back("number");
-        char *end = nullptr;
-        const long value = std::strtol(text.c_str(), &end, 10);
-        if (end == text.c_str())
-          return fail(Code::invalid_argument, "no number");
-        return static_cast<int>(value);
-      });
-  auto twice =
-      graph.function("twice", [&](Context &c, const std::string &name) {
-        ran_.push_back("twice");
-        return 2 * c.get(number, name);
-      });
+  auto number = graph.translation("number", [&](const std::string& text) -> Result<int> {
+    ran_.push_back("number");
+    char* end = nullptr;
+    const long value = std::strtol(text.c_str(), &end, 10);
+    if (end == text.c_str()) return fail(Code::invalid_argument, "no number");
+    return static_cast<int>(value);
+  });
+  auto twice = graph.function("twice", [&](Context& c, const std::string& name) {
+    ran_.push_back("twice");
+    return 2 * c.get(number, name);
+  });
   EXPECT_EQ(graph.get(twice, path("n")).value(), 24);
   take();
   write("n", "12 and a remark");
@@ -129,7 +119,7 @@ TEST_F(GraphOutside, AFolderIsADependencyOfItsNames) {
   Graph graph;
   write("b", "");
   write("a", "");
-  auto names = graph.function("names", [&](Context &c) {
+  auto names = graph.function("names", [&](Context& c) {
     ran_.push_back("names");
     return c.folder(root_);
   });
@@ -147,7 +137,7 @@ TEST_F(GraphOutside, AFolderIsADependencyOfItsNames) {
 TEST_F(GraphOutside, AVariableIsADependency) {
   Graph graph;
   ::unsetenv("LARDER_TEST_GRAPH");
-  auto shown = graph.function("shown", [&](Context &c) {
+  auto shown = graph.function("shown", [&](Context& c) {
     ran_.push_back("shown");
     return c.env("LARDER_TEST_GRAPH").value_or("(unset)");
   });
@@ -164,23 +154,17 @@ TEST_F(GraphOutside, AVariableIsADependency) {
 
 TEST_F(GraphOutside, AnEvictedFileThatChangedMeanwhileIsNotReported) {
   std::vector<std::string> reports;
-  Graph graph({.lines_max = 1, .report = [&](const std::string &what) {
-                 reports.push_back(what);
-               }});
+  Graph graph({.lines_max = 1, .report = [&](const std::string& what) { reports.push_back(what); }});
   write("a", "one");
-  auto size = graph.function(
-      "size", [&](Context &c) { return c.file(path("a")).size(); });
-  auto text =
-      graph.function("text", [&](Context &c) { return c.file(path("a")); });
+  auto size = graph.function("size", [&](Context& c) { return c.file(path("a")).size(); });
+  auto text = graph.function("text", [&](Context& c) { return c.file(path("a")); });
   EXPECT_EQ(graph.get(size).value(), 3u);
   write("a", "three");
-  EXPECT_EQ(graph.get(text).value(), "three")
-      << "its line was taken, so it is read anew";
-  EXPECT_EQ(graph.get(size).value(), 5u)
-      << "and whoever had read it before hears of it";
+  EXPECT_EQ(graph.get(text).value(), "three") << "its line was taken, so it is read anew";
+  EXPECT_EQ(graph.get(size).value(), 5u) << "and whoever had read it before hears of it";
   EXPECT_THAT(reports, IsEmpty());
   EXPECT_EQ(graph.check(), "");
 }
 
-} // namespace
-} // namespace larder
+}  // namespace
+}  // namespace larder
