@@ -208,6 +208,8 @@ class Engine : public GraphHot {
   void declare_outside();
   Result<Revision> refresh(const std::vector<std::string>* paths);
   bool is_as_it_was(NodeId id);
+  void tear(NodeId id);
+  void mend_tears();
 
   // entry.cpp
   Evaluator& take_evaluator();
@@ -219,6 +221,7 @@ class Engine : public GraphHot {
   Result<Revision> apply(detail::Change* changes, std::size_t count, bool advances,
                          const std::vector<NodeId>* again = nullptr);
   bool catch_up(Evaluator& evaluator);
+  void settle();
   std::string check();
 
   // The lock stands around everything here. It is taken by an entry and given back when that ends, which no
@@ -252,6 +255,8 @@ class Engine : public GraphHot {
   bool is_telling_ = false;
   GraphStats stats_;
   std::shared_ptr<Outside> outside_;
+  std::vector<NodeId> torn_;          // outside nodes that came out different within a revision
+  std::atomic<bool> is_torn_{false};  // there are some: all that runs gives up
 
  private:
   GraphTable* make_table(std::size_t lines);

@@ -74,6 +74,7 @@ void Engine::begin_change() noexcept {
 
 void Engine::end_change() noexcept {
   if (--active_ != 0) return;
+  if (is_torn_) mend_tears();
   if (!idle_.empty()) forget_idle();
   if (!has_queued()) phase.store(phase.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
@@ -116,6 +117,14 @@ bool Engine::catch_up(Evaluator& evaluator) {
   const bool is_done = push_changes(evaluator);
   abandoned_ = is_done ? 0 : abandoned_ + 1;
   return is_done;
+}
+
+// Finishes the push that a tear interrupted: no newer commit comes that would.
+void Engine::settle() {
+  for (unsigned tries = 0;; ++tries) {
+    detail::GraphEntry entry(*this);
+    if (entry.is_refused() || entry.settle(tries)) return;
+  }
 }
 
 Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances,
@@ -174,7 +183,9 @@ Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances
     evaluator = &take_evaluator();
     catch_up(*evaluator);
   }
+  const bool is_left_over = is_torn_;
   leave(evaluator);
+  if (is_left_over) settle();
   return revision;
 }
 
@@ -210,10 +221,15 @@ GraphEntry::~GraphEntry() NO_THREAD_SAFETY_ANALYSIS {
   Engine::of(*graph_).leave(evaluator_);
 }
 
-bool GraphEntry::make(NodeId id, unsigned tries) {
+bool GraphEntry::settle(unsigned tries) {
   Engine& engine = Engine::of(*graph_);
   evaluator_->may_cancel = tries < kAbandonedMax;
-  if (!engine.catch_up(*evaluator_)) return false;
+  return engine.catch_up(*evaluator_) && !engine.is_torn_;
+}
+
+bool GraphEntry::make(NodeId id, unsigned tries) {
+  Engine& engine = Engine::of(*graph_);
+  if (!settle(tries)) return false;
   evaluator_->may_cancel = tries < kAbandonedMax;
   try {
     while (!engine.is_ready(engine.node(id))) engine.ensure(*evaluator_, id, true);
@@ -221,7 +237,7 @@ bool GraphEntry::make(NodeId id, unsigned tries) {
     evaluator_->is_unwinding = false;
     return false;
   }
-  return engine.catch_up(*evaluator_);  // what came out different without a reason has consumers too
+  return settle(tries);  // what came out different without a reason has consumers too
 }
 
 void GraphEntry::want(NodeId id) {

@@ -209,8 +209,8 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
     // Nothing it reads changed, and yet it came out different.
     const ValueType& type = function(node).spec.value;
     if (type.is_boxed && type.digest == nullptr) return;  // cannot be told
-    if (!function(node).spec.is_outside)
-      reports_.push_back(name(id) + ": gave another result for the same reads when it was made again");
+    if (function(node).spec.is_outside) return tear(id);
+    reports_.push_back(name(id) + ": gave another result for the same reads when it was made again");
   }
   changed(id);
   static_cast<void>(evaluator);

@@ -1,12 +1,13 @@
-// Files, folders and environment variables as nodes. Each is a function from
-// its path or name; what makes it differ is not in the graph, so somebody must
-// say when to look again: refresh(), by hand or from a watcher.
+// Files, folders and environment variables as nodes. Each is a function from its path or name; what makes it
+// differ is not in the graph, so somebody must say when to look again: refresh(), by hand or from a watcher.
 //
-// A file is known by inode, size and times as they were before it was read.
-// That they are the same afterwards proves that the content is, but for a file
-// that was changed twice within the clock's tick: one that was younger than
-// kYoung when it was read is read again at the next refresh, whatever its times
-// say.
+// A file is known by inode, size and times as they were before it was read. That they are the same afterwards
+// proves that the content is, but for a file that was changed twice within the clock's tick: one that was
+// younger than kYoung when it was read is read again at the next refresh, whatever its times say.
+//
+// What was evicted is read anew when it is asked for. Should it have changed meanwhile, what was made of the
+// old content and what is made of the new one meet in one revision: a tear. All that runs gives up, and the
+// new content becomes a revision of its own.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,9 +175,29 @@ struct EnvReader {
   }
 };
 
+std::string text_of_value(const std::string& text) {
+  return text;
+}
+std::string text_of_value(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all.append(name).push_back('\0');
+  return all;
+}
+std::string text_of_value(const std::optional<std::string>& value) {
+  return value ? "=" + *value : "";
+}
+
 template <typename Value, typename Call>
 FunctionSpec outside_spec(const char* name, Call call) {
   FunctionSpec spec = spec_of<std::string, Value>(name);
+  spec.value.digest = [](Word word, Digest& digest) {
+    const std::string text = text_of_value(unboxed<Value>(word));
+    digest = digest_of(as_bytes(std::string_view(text)));
+    return true;
+  };
+  spec.value.weight = [](Word word) {
+    return sizeof(BoxOf<Value>) + text_of_value(unboxed<Value>(word)).size();
+  };
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &CallOf<Call>::run;
   spec.is_outside = true;
@@ -187,14 +208,27 @@ FunctionSpec outside_spec(const char* name, Call call) {
 
 void Engine::declare_outside() {
   outside_ = std::make_shared<Outside>();
-  // The functions know what they remember, and it knows them; it does not own
-  // them.
+  // The functions know what they remember, and it knows them; it does not own them.
   const std::shared_ptr<Outside> unowned(std::shared_ptr<void>(), outside_.get());
   outside_->file =
       &declare(outside_spec<std::string>("file", Reader<std::string>{unowned, &Outside::files, &read_file}));
   outside_->folder = &declare(outside_spec<std::vector<std::string>>(
       "folder", Reader<std::vector<std::string>>{unowned, &Outside::folders, &read_folder}));
   outside_->env = &declare(outside_spec<std::optional<std::string>>("env", EnvReader{}));
+}
+
+void Engine::tear(NodeId id) {
+  if (!is_torn_.exchange(true)) commits_waiting.fetch_add(1);
+  torn_.push_back(id);
+}
+
+// When all have left.
+void Engine::mend_tears() {
+  next_revision();
+  for (const NodeId id : torn_) changed(id);
+  torn_.clear();
+  is_torn_ = false;
+  commits_waiting.fetch_sub(1);
 }
 
 // Of a variable.

@@ -1,4 +1,5 @@
 // Files, folders, variables and translations as dependencies.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -164,6 +165,69 @@ TEST_F(GraphOutside, AnEvictedFileThatChangedMeanwhileIsNotReported) {
   EXPECT_EQ(graph.get(size).value(), 5u) << "and whoever had read it before hears of it";
   EXPECT_THAT(reports, IsEmpty());
   EXPECT_EQ(graph.check(), "");
+}
+
+TEST_F(GraphOutside, NoFunctionSeesTwoContentsOfOneFile) {
+  for (const bool reads_on : {false, true}) {
+    Graph graph({.lines_max = 1});
+    write("a", "one");
+    bool is_changed = false;
+    auto other = graph.function("other", [&](Context&, int n) { return std::to_string(n); });
+    auto part = graph.function("part", [&](Context& c) { return c.file(path("a")); });
+    auto whole = graph.function("whole", [&](Context& c) {
+      const std::string before = c.file(path("a"));
+      c.get(other, 1);
+      if (!std::exchange(is_changed, true)) write("a", "three");
+      const std::string after = c.get(part);
+      if (reads_on) c.get(other, 2);
+      return before + " " + after;
+    });
+    const Revision revision = graph.revision();
+    EXPECT_EQ(graph.get(whole).value(), "three three");
+    EXPECT_EQ(graph.revision(), revision + 1) << "the new content is a revision of its own";
+    EXPECT_EQ(graph.get(part).value(), "three");
+    EXPECT_EQ(graph.check(), "");
+  }
+}
+
+TEST_F(GraphOutside, SubscribersHearOfWhatWasFoundToDifferDuringAPush) {
+  Graph graph({.lines_max = 1});
+  write("a", "one");
+  auto in = graph.input<NoKey, int>("in");
+  auto size = graph.function("size", [&](Context& c) { return c.file(path("a")).size(); });
+  auto text =
+      graph.function("text", [&](Context& c) { return c.get(in) == 1 ? std::string() : c.file(path("a")); });
+  graph.set(in, {}, 1).value();
+  std::vector<std::size_t> sizes;
+  std::vector<std::string> texts;
+  auto first =
+      graph.subscribe(size, {}, [&](const Result<std::size_t>& v, Revision) { sizes.push_back(*v); }).value();
+  auto second =
+      graph.subscribe(text, {}, [&](const Result<std::string>& v, Revision) { texts.push_back(*v); }).value();
+  write("a", "three");
+  graph.set(in, {}, 2).value();
+  EXPECT_THAT(sizes, ElementsAre(5));
+  EXPECT_THAT(texts, ElementsAre("three"));
+  EXPECT_EQ(graph.check(), "");
+}
+
+TEST_F(GraphOutside, AFolderAndAVariableThatWereEvictedAreTornToo) {
+  Graph graph({.lines_max = 1});
+  ::setenv("LARDER_TEST_GRAPH", "1", 1);
+  write("a", "");
+  auto names = graph.function("names", [&](Context& c) { return c.folder(root_).size(); });
+  auto shown = graph.function("shown", [&](Context& c) { return c.env("LARDER_TEST_GRAPH").value_or("-"); });
+  auto again = graph.function("again", [&](Context& c) {
+    return std::to_string(c.folder(root_).size()) + c.env("LARDER_TEST_GRAPH").value_or("-");
+  });
+  EXPECT_EQ(graph.get(names).value(), 1u);
+  EXPECT_EQ(graph.get(shown).value(), "1");
+  write("b", "");
+  ::setenv("LARDER_TEST_GRAPH", "2", 1);
+  EXPECT_EQ(graph.get(again).value(), "22");
+  EXPECT_EQ(graph.get(names).value(), 2u);
+  EXPECT_EQ(graph.get(shown).value(), "2");
+  ::unsetenv("LARDER_TEST_GRAPH");
 }
 
 }  // namespace

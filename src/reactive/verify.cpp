@@ -18,7 +18,8 @@ namespace larder::reactive {
 using namespace larder::detail;
 
 bool Engine::is_cancelled(const Evaluator& evaluator) const noexcept {
-  return evaluator.may_cancel && commits_waiting.load(std::memory_order_relaxed) != 0;
+  return commits_waiting.load(std::memory_order_relaxed) != 0 &&
+         (evaluator.may_cancel || is_torn_.load(std::memory_order_relaxed));
 }
 
 void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {

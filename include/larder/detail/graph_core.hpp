@@ -188,6 +188,8 @@ class LARDER_API GraphEntry {
   // Brings the node up to date. False: a newer revision is waiting; leave and come again.
   // With many `tries` behind it, it stays and lets the newer one wait.
   bool make(NodeId id, unsigned tries);
+  // The same for all live nodes.
+  bool settle(unsigned tries);
   // Makes it live; counts.
   void want(NodeId id);
 
