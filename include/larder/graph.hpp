@@ -55,6 +55,9 @@ class LARDER_API DependencyFailed : public std::exception {
 struct GraphOptions {
   std::size_t lines_max = 4096;  // values kept; 0: no limit. Wanted and subscribed ones stay and count
   std::uint64_t bytes_max = 0;   // their weights together; 0: no limit
+  // Functions may run on so many threads at once, the asking ones apart; 1: one at a time, on the asking
+  // thread. Threads of the graph's own start when there is work for them.
+  unsigned threads = 1;
   std::string policy = "clock";  // who leaves; a name of docs/policies.md
   // Told what the graph cannot return: a function that gave different results for the same reads, a
   // subscriber that threw. On the thread it happens on, without locks held.
@@ -68,6 +71,7 @@ struct GraphStats {
   std::uint64_t promotions = 0;   // nodes found up to date by looking at their dependencies
   std::uint64_t cut_offs = 0;     // functions that ran and gave what they had given before
   std::uint64_t told = 0;         // calls of subscribers
+  std::uint64_t joined = 0;       // times a thread waited for what another one was making
   std::uint64_t evictions = 0;
   std::uint64_t lines = 0;  // values that count against lines_max
   std::uint64_t bytes = 0;
@@ -139,6 +143,22 @@ class LARDER_API Context {
     }
   }
 
+  // The values of several keys. All of them count as asked for, so that other threads may make some of them
+  // meanwhile; errors are those of the first that failed.
+  template <typename K, typename V>
+  std::vector<V> get_all(const Tracked<K, V>& of, const std::type_identity_t<std::vector<K>>& keys) {
+    if (run_.graph->is_parallel) {
+      const detail::RunLock lock(*run_.graph);
+      std::vector<detail::NodeId> nodes;
+      for (const K& key : keys) nodes.push_back(find_or_add(of, key));
+      detail::make_together(run_, nodes);
+    }
+    std::vector<V> values;
+    values.reserve(keys.size());
+    for (const K& key : keys) values.push_back(get(of, key));
+    return values;
+  }
+
   // What lies outside of the graph, as it was when it was last looked at: see Graph::refresh. Relative paths
   // are those of the process. The content of a file. Throws DependencyFailed (not_found, io) where it cannot
   // be read, as get does.
@@ -158,6 +178,14 @@ class LARDER_API Context {
 
  private:
   template <typename K, typename V>
+  detail::NodeId find_or_add(const Tracked<K, V>& of, const K& key) {
+    using namespace detail;
+    const std::uint64_t hash = KeyOf<K>::hash(key);
+    const NodeId id = find_node(*run_.graph, *of.core_->table.load(std::memory_order_relaxed), hash,
+                                [&](Word word) { return KeyOf<K>::same(word, key); });
+    return id != kNoNode ? id : add_node(*run_.graph, *of.core_, hash, KeyOf<K>::make(key));
+  }
+  template <typename K, typename V>
   detail::Node& read(const Tracked<K, V>& of, const K& key) {
     using namespace detail;
     GraphHot& graph = *run_.graph;
@@ -168,20 +196,17 @@ class LARDER_API Context {
       if (node.function == function.id && KeyOf<K>::same(node.key.load(std::memory_order_relaxed), key)) {
         if ((node.flags() & kNotReady) != kClean ||
             (node.height > graph.floor && node.settled != graph.push) ||
-            graph.commits_waiting.load(std::memory_order_relaxed) != 0)
+            graph.summons.load(std::memory_order_relaxed) != 0)
           require_node(run_, id);
         ++run_.cursor;
         if (node.used.load(std::memory_order_relaxed) == 0) node.used.store(1, std::memory_order_relaxed);
         return node;
       }
     }
-    const std::uint64_t hash = KeyOf<K>::hash(key);
-    NodeId id = find_node(graph, *function.table.load(std::memory_order_relaxed), hash,
-                          [&](Word word) { return KeyOf<K>::same(word, key); });
-    if (id == kNoNode) id = add_node(graph, function, hash, KeyOf<K>::make(key));
+    const NodeId id = find_or_add(of, key);
     Node& node = node_at(graph, id);
     if ((node.flags() & kNotReady) != kClean || (node.height > graph.floor && node.settled != graph.push) ||
-        graph.commits_waiting.load(std::memory_order_relaxed) != 0)
+        graph.summons.load(std::memory_order_relaxed) != 0)
       require_node(run_, id);
     record_node(run_, id);
     if (node.used.load(std::memory_order_relaxed) == 0) node.used.store(1, std::memory_order_relaxed);
@@ -329,6 +354,14 @@ class LARDER_API Graph {
     return get(of, NoKey{});
   }
 
+  // The same, until a stop is requested: then what runs for this call alone is given up at its next call on
+  // its Context, and the error is transient. What another thread waits for, or what is live, runs on.
+  template <typename K, typename V>
+  Result<V> get(const Tracked<K, V>& of, const std::type_identity_t<K>& key, const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] { detail::wake_graph(*graph_); });
+    return get_slowly<K, V>(of, key, &stop);
+  }
+
   // Keeps the node live while the result lives. Makes it first; an error is a value like any other here.
   template <typename K, typename V>
   Result<Want> want(const Tracked<K, V>& of, const std::type_identity_t<K>& key) {
@@ -403,6 +436,7 @@ class LARDER_API Graph {
     }
   }
   static tl::unexpected<Error> refused();
+  static tl::unexpected<Error> given_up();
 
   template <typename K, typename V>
   detail::NodeId find_or_add(const Tracked<K, V>& of, const K& key) {
@@ -413,10 +447,11 @@ class LARDER_API Graph {
     return id != kNoNode ? id : add_node(*graph_, *of.core_, hash, KeyOf<K>::make(key));
   }
   template <typename K, typename V>
-  Result<V> get_slowly(const Tracked<K, V>& of, const K& key) {
+  Result<V> get_slowly(const Tracked<K, V>& of, const K& key, const std::stop_token* stop = nullptr) {
     for (unsigned tries = 0;; ++tries) {
       detail::GraphEntry entry(*graph_);
       if (entry.is_refused()) return refused();
+      if (stop != nullptr && !entry.stops_with(*stop)) return given_up();
       const detail::NodeId id = find_or_add(of, key);
       if (!entry.make(id, tries)) continue;
       detail::Node& node = detail::node_at(*graph_, id);

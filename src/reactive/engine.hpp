@@ -6,6 +6,7 @@
 //   push.cpp     a batch becomes a revision; live nodes are brought up to date, lowest first
 //   lines.cpp    values under the replacement policy
 //   notify.cpp   subscribers
+//   pool.cpp     threads that help
 //   entry.cpp    threads come in and go out
 //
 // Words: a node's dependencies are its `sub`, its consumers its `sup`, as in the seed.
@@ -30,6 +31,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -62,6 +64,9 @@ struct Evaluator {
   const char* stack_begin = nullptr;
   NodeId suspended_on = kNoNode;
   NodeId waiting_on = kNoNode;
+  NodeId pushed = kNoNode;                  // what a push brings up to date here
+  const Evaluator* gives_way_to = nullptr;  // gives up what it holds, which that one waits for
+  std::uint64_t turn = 0;                   // how often it was taken
   bool is_unwinding = false;
   bool may_cancel = true;
   bool is_in_use = false;
@@ -158,8 +163,14 @@ class Engine : public GraphHot {
   }
   bool is_settled(const Node& node) const noexcept { return node.height <= floor || node.settled == push; }
   [[noreturn]] void report_cycle(Evaluator& evaluator, NodeId id);
-  bool wait_for(Evaluator& evaluator, NodeId id);
-  bool is_cancelled(const Evaluator& evaluator) const noexcept;
+  void wait_for(Evaluator& evaluator, NodeId id);
+  void give_way(Evaluator& evaluator);
+  bool commits_wait() const noexcept {
+    return (summons.load(std::memory_order_relaxed) & (detail::kDropWaits - 1)) != 0;
+  }
+  bool is_superseded(const Evaluator& evaluator) const noexcept;
+  bool is_dropped(const Evaluator& evaluator) noexcept;
+  bool is_cancelled(Evaluator& evaluator);
 
   // execute.cpp
   bool execute(Evaluator& evaluator, NodeId id);
@@ -185,6 +196,18 @@ class Engine : public GraphHot {
   bool push_changes(Evaluator& evaluator);
   bool may_put_off(NodeId id, Node& node);
   void run_dirty(Evaluator& evaluator, NodeId id, Node& node);
+  void push_one(Evaluator& evaluator, NodeId id);
+
+  // pool.cpp
+  struct Task {
+    NodeId node;
+    bool is_push;  // of the level at work; else to be made because it will be asked for
+  };
+  void offer(NodeId id, bool is_push);
+  void help();
+  void do_task(Evaluator& evaluator, Task task);
+  bool push_level(Evaluator& evaluator, const std::vector<NodeId>& all);
+  void close_pool();
 
   // lines.cpp
   void place(NodeId id, Node& node, std::uint64_t cost);
@@ -198,7 +221,7 @@ class Engine : public GraphHot {
   // notify.cpp
   void announce(NodeId id);
   void tell();
-  bool is_pushed() const noexcept { return floor == kNoFloor && !has_queued(); }
+  bool is_pushed() const noexcept { return !is_pushing_ && !has_queued(); }
   std::shared_ptr<Subscriber> subscribe(NodeId id, std::function<void(Word, bool, Revision)> call);
   void unsubscribe(const std::shared_ptr<Subscriber>& subscriber);
   void want(NodeId id);
@@ -215,7 +238,9 @@ class Engine : public GraphHot {
   Evaluator& take_evaluator();
   void begin_change() noexcept;
   void end_change() noexcept;
-  void wait_for_commits();
+  void wait_for_turn();
+  bool enter_to_drop();
+  void let_in();
   void leave(Evaluator* evaluator);
   // A revision of what is set and of what must be looked at again; `advances`: one in any case.
   Result<Revision> apply(detail::Change* changes, std::size_t count, bool advances,
@@ -251,9 +276,19 @@ class Engine : public GraphHot {
   unsigned waiting_ = 0;  // threads that wait for left_, evaluators apart
   unsigned put_off_ = 0;
   unsigned abandoned_ = 0;  // pushes in a row that a newer revision overtook
+  unsigned in_use_ = 0;     // evaluators that threads have taken
   bool has_changes_ = false;
+  bool is_pushing_ = false;
+  bool has_dropped_ = false;  // during this push something stopped being live
   bool is_telling_ = false;
   GraphStats stats_;
+  Condition offered_;  // a task is there
+  std::vector<Task> tasks_;
+  std::vector<std::thread> workers_;
+  long workers_of_ = 0;      // the process that has them
+  unsigned level_left_ = 0;  // of a push: tasks of the level at work that are not done
+  bool is_overtaken_ = false;
+  bool is_closing_ = false;
   std::shared_ptr<Outside> outside_;
   std::vector<NodeId> torn_;          // outside nodes that came out different within a revision
   std::atomic<bool> is_torn_{false};  // there are some: all that runs gives up

@@ -221,7 +221,9 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
 namespace larder {
 
 bool Context::is_superseded() const noexcept {
-  return reactive::Engine::of(*run_.graph).is_cancelled(*run_.evaluator);
+  if (run_.graph->summons.load(std::memory_order_relaxed) == 0) return false;
+  const detail::RunLock lock(*run_.graph);
+  return run_.evaluator->is_unwinding || reactive::Engine::of(*run_.graph).is_cancelled(*run_.evaluator);
 }
 
 }  // namespace larder

@@ -253,6 +253,7 @@ std::string Engine::name(NodeId id) {
 }
 
 Engine::~Engine() {
+  close_pool();
   for (NodeId id = 0; id < node_count_; ++id) {
     Node& node = this->node(id);
     if (node.function == kNoFunction) continue;

@@ -218,7 +218,7 @@ void Engine::declare_outside() {
 }
 
 void Engine::tear(NodeId id) {
-  if (!is_torn_.exchange(true)) commits_waiting.fetch_add(1);
+  if (!is_torn_.exchange(true)) summons.fetch_add(kCommitWaits);
   torn_.push_back(id);
 }
 
@@ -228,7 +228,7 @@ void Engine::mend_tears() {
   for (const NodeId id : torn_) changed(id);
   torn_.clear();
   is_torn_ = false;
-  commits_waiting.fetch_sub(1);
+  summons.fetch_sub(kCommitWaits);
 }
 
 // Of a variable.

@@ -116,39 +116,61 @@ void Engine::run_dirty(Evaluator& evaluator, NodeId id, Node& node) {
   ensure(evaluator, id, false);
 }
 
+// A queued node, at its level.
+void Engine::push_one(Evaluator& evaluator, NodeId id) {
+  Node& node = this->node(id);
+  node.clear(kQueued);
+  while (node.has(kBusy)) wait_for(evaluator, id);
+  if (node.condition() != kDirty) return;
+  if (node.live == 0) return mark_consumers_stale(id);
+  if (node.height > floor) return enqueue(id, node);
+  evaluator.pushed = id;
+  try {
+    run_dirty(evaluator, id, node);
+  } catch (const Unwind&) {
+    evaluator.pushed = kNoNode;
+    evaluator.is_unwinding = false;
+    if (node.live != 0 || is_superseded(evaluator) || evaluator.gives_way_to != nullptr) throw;
+    mark_consumers_stale(id);  // nobody wants it any more
+  }
+  evaluator.pushed = kNoNode;
+}
+
 // False: a newer revision waits; what is left stays queued.
 bool Engine::push_changes(Evaluator& evaluator) {
+  std::vector<NodeId> all;
   while (has_queued()) {
     // What was put off until a level comes after all of that level.
     const bool is_later = !later_.empty() && (queue_.empty() || later_.lowest() < queue_.lowest());
     Levels& queue = is_later ? later_ : queue_;
     const std::uint32_t level = queue.lowest();
-    const NodeId id = queue.first(level);
-    Node& node = this->node(id);
-    queue.pop(level, node);
-    node.clear(kQueued);
-    if (node.condition() != kDirty || node.has(kBusy)) continue;
-    if (node.live == 0) {
-      mark_consumers_stale(id);
-      continue;
-    }
-    if (node.height > level) {
-      enqueue(id, node);
-      continue;
-    }
     floor = level;
-    if (has_queued() || node.count(kSup) > 1) {
-      if (may_put_off(id, node)) continue;
-    }
+    all.clear();
+    do {
+      const NodeId id = queue.first(level);
+      Node& node = this->node(id);
+      queue.pop(level, node);
+      const bool is_due =
+          node.condition() == kDirty && node.live != 0 && node.height <= level && !node.has(kBusy);
+      if (is_due && (has_queued() || !all.empty() || node.count(kSup) > 1)) {
+        node.clear(kQueued);
+        if (may_put_off(id, node)) continue;
+        node.set(kQueued);
+      }
+      all.push_back(id);
+    } while (is_parallel && !queue.empty() && queue.lowest() == level);
+    if (all.empty()) continue;
     try {
-      run_dirty(evaluator, id, node);
+      if (all.size() == 1)
+        push_one(evaluator, all[0]);
+      else if (!push_level(evaluator, all))
+        return false;
     } catch (const Unwind&) {
       evaluator.is_unwinding = false;
-      floor = kNoFloor;
-      return false;
+      if (evaluator.gives_way_to == nullptr) return false;
+      give_way(evaluator);
     }
   }
-  floor = kNoFloor;
   return true;
 }
 

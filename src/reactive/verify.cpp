@@ -17,9 +17,29 @@ namespace larder::reactive {
 
 using namespace larder::detail;
 
-bool Engine::is_cancelled(const Evaluator& evaluator) const noexcept {
-  return commits_waiting.load(std::memory_order_relaxed) != 0 &&
-         (evaluator.may_cancel || is_torn_.load(std::memory_order_relaxed));
+bool Engine::is_superseded(const Evaluator& evaluator) const noexcept {
+  return commits_wait() && (evaluator.may_cancel || is_torn_.load(std::memory_order_relaxed));
+}
+
+// Nobody needs what it makes any more: who asked has stopped or dropped his want, no other thread waits for
+// anything on its stack, and nothing there is live.
+bool Engine::is_dropped(const Evaluator& evaluator) noexcept {
+  const bool has_stopped = evaluator.stop != nullptr && evaluator.stop->stop_requested();
+  const bool is_unwanted = evaluator.pushed != kNoNode && node(evaluator.pushed).live == 0;
+  if (!has_stopped && !is_unwanted) return false;
+  for (const Frame& frame : evaluator.stack)
+    if (node(frame.node).live != 0) return false;
+  for (const auto& other : evaluators_)
+    if (other->is_in_use && other->waiting_on != kNoNode && owns(evaluator, other->waiting_on)) return false;
+  return true;
+}
+
+bool Engine::is_cancelled(Evaluator& evaluator) {
+  const std::uint32_t who = summons.load(std::memory_order_relaxed);
+  if (who == 0) [[likely]]
+    return false;
+  if (!is_parallel && (who & (kMayStop - kDropWaits)) != 0) let_in();
+  return is_superseded(evaluator) || is_dropped(evaluator);
 }
 
 void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {
@@ -64,11 +84,12 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
     if (is_parallel) left_.notify_all();
   };
   while (node(first).has(kBusy)) {
-    if (owns(evaluator, first) || !wait_for(evaluator, first)) report_cycle(evaluator, first);
+    if (owns(evaluator, first)) report_cycle(evaluator, first);
+    wait_for(evaluator, first);
   }
   push_frame(first, wants_value);
   while (stack.size() > base) {
-    if (is_cancelled(evaluator)) [[unlikely]] {
+    if (evaluator.gives_way_to != nullptr || is_cancelled(evaluator)) [[unlikely]] {
       evaluator.is_unwinding = evaluator.depth != 0;
       throw Unwind{};
     }
@@ -85,11 +106,12 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
         const NodeId dependency = subs[frame.next].node;
         Node& used = this->node(dependency);
         if (used.has(kBusy)) {
-          if (owns(evaluator, dependency) || !wait_for(evaluator, dependency)) {
+          if (owns(evaluator, dependency)) {
             // It would ask for what waits for it: let it run and find the cycle.
             node.become(kDirty);
             break;
           }
+          wait_for(evaluator, dependency);
           below = dependency;  // look again
           break;
         }
@@ -133,8 +155,7 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
 
 void Engine::report_cycle(Evaluator& evaluator, NodeId id) {
   std::size_t at = evaluator.stack.size();
-  while (at > 1 && evaluator.stack[at - 1].node != id)
-    --at;  // not there: the rest is on other threads' stacks
+  while (evaluator.stack[at - 1].node != id) --at;
   std::string path = "cycle: ";
   constexpr std::size_t kShownMax = 16;
   const std::size_t length = evaluator.stack.size() - (at - 1);
@@ -151,30 +172,43 @@ void Engine::report_cycle(Evaluator& evaluator, NodeId id) {
   throw DependencyFailed({Code::would_deadlock, std::move(path)});
 }
 
-// False: whoever is at work on it waits, over however many threads, for this one.
-bool Engine::wait_for(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS {
-  NodeId wanted = id;
-  for (std::size_t hops = 0; hops <= evaluators_.size(); ++hops) {
+// Waits until something has happened to the node. Where whoever is at work on it waits, over however many
+// threads, for this one, they are in a cycle: the others give up what they hold, so that it comes to stand on
+// one stack, where it is found and named.
+void Engine::wait_for(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS {
+  std::vector<Evaluator*> ring;
+  for (NodeId wanted = id; ring.size() <= evaluators_.size();) {
     Evaluator* owner = nullptr;
     for (const auto& other : evaluators_)
       if (other.get() != &evaluator && other->is_in_use && owns(*other, wanted)) owner = other.get();
-    if (owner == nullptr || owner->waiting_on == kNoNode) break;
-    // What it met on its way is part of the cycle, if it is one.
+    if (owner == nullptr || owner->waiting_on == kNoNode || owner->gives_way_to != nullptr) break;
+    ring.push_back(owner);
     wanted = owner->waiting_on;
     if (!owns(evaluator, wanted)) continue;
-    for (const auto& other : evaluators_)
-      if (other->is_in_use && other->waiting_on != kNoNode)
-        for (Frame& frame : other->stack) frame.is_tainted = true;
-    return false;
+    for (Evaluator* const other : ring) other->gives_way_to = &evaluator;
+    left_.notify_all();
+    break;
   }
+  if (evaluator.waiting_on == kNoNode) ++stats_.joined;
   evaluator.waiting_on = id;
   left_.wait(mutex_);
   evaluator.waiting_on = kNoNode;
-  if (is_cancelled(evaluator)) {
+  if (evaluator.gives_way_to != nullptr || is_cancelled(evaluator)) {
     evaluator.is_unwinding = evaluator.depth != 0;
     throw Unwind{};
   }
-  return true;
+}
+
+// After it gave up: lets the other one finish before it comes again.
+void Engine::give_way(Evaluator& evaluator) NO_THREAD_SAFETY_ANALYSIS {
+  const Evaluator* const other = std::exchange(evaluator.gives_way_to, nullptr);
+  if (other == nullptr) return;
+  for (const std::uint64_t turn = other->turn;
+       other->is_in_use && other->turn == turn && !other->stack.empty() && !is_superseded(evaluator);) {
+    ++waiting_;
+    left_.wait(mutex_);
+    --waiting_;
+  }
 }
 
 }  // namespace larder::reactive

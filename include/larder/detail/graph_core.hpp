@@ -7,8 +7,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "larder/bytes.hpp"
 #include "larder/detail/graph_node.hpp"
@@ -97,7 +99,8 @@ struct FunctionCore {
 struct GraphHot {
   std::atomic<std::uint64_t> phase{0};
   std::atomic<Node*>* chunks = nullptr;
-  std::atomic<std::uint32_t> commits_waiting{0};
+  // Not zero: whoever runs must look up at his next call on his context. A sum of the summons below.
+  std::atomic<std::uint32_t> summons{0};
   // During a push: the level at work. Nodes above it may be clean and yet out of date, until `settled` says
   // which push found them up to date. Between pushes every node is as its condition says.
   std::uint32_t floor = std::numeric_limits<std::uint32_t>::max();
@@ -106,6 +109,12 @@ struct GraphHot {
   bool holds = false;        // what a function was handed must be kept alive for it
 };
 inline constexpr unsigned kChunkBits = 15;
+// Who summons: commits that wait, and tears; threads at the door that drop an asker; askers that may be
+// dropped at any time; a push some of whose askers were dropped.
+inline constexpr std::uint32_t kCommitWaits = 1;
+inline constexpr std::uint32_t kDropWaits = 1u << 10;
+inline constexpr std::uint32_t kMayStop = 1u << 20;
+inline constexpr std::uint32_t kHasDropped = 1u << 30;
 
 inline Node& node_at(const GraphHot& graph, NodeId id) noexcept {
   return graph.chunks[id >> kChunkBits].load(std::memory_order_acquire)[id & ((1u << kChunkBits) - 1)];
@@ -154,6 +163,10 @@ struct Run {
 LARDER_API void require_node(Run& run, NodeId id);
 // Records `id` where it differs from what was expected.
 LARDER_API void record_node(Run& run, NodeId id);
+// Makes all that nobody is making yet, with the help of other threads.
+LARDER_API void make_together(Run& run, const std::vector<NodeId>& nodes);
+// Who waits inside looks up.
+LARDER_API void wake_graph(GraphHot& graph);
 LARDER_API void hold_word(Run& run, Word word);
 LARDER_API NodeId add_node(GraphHot& graph, FunctionCore& function, std::uint64_t hash, Word key);
 [[noreturn]] LARDER_API void throw_failed(Word error);
@@ -190,6 +203,9 @@ class LARDER_API GraphEntry {
   bool make(NodeId id, unsigned tries);
   // The same for all live nodes.
   bool settle(unsigned tries);
+  // From now on what it makes is given up when a stop is requested. False: it is already. `stop` must outlive
+  // the entry.
+  bool stops_with(const std::stop_token& stop);
   // Makes it live; counts.
   void want(NodeId id);
 
