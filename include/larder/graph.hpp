@@ -309,6 +309,15 @@ class LARDER_API Graph {
   template <typename Call>
   auto function(std::string name, Call call);
 
+  // A function that may depend on itself, through others or directly. On a cycle, whoever reads it is first
+  // given `start`, then what came out of that, until it comes out as it was read: its value then, with that
+  // of all others on the cycle. After rounds_max rounds it is the error maker_failed. With rounds_max 0 it is
+  // not iterated: its value is `start` wherever it stands on a cycle. Where several functions with a start
+  // value are on one cycle, each round reads all of them as the round before left them, so that it does not
+  // matter who is asked first.
+  template <typename V, typename Call>
+  auto cyclic(std::string name, V start, Call call, unsigned rounds_max = 100);
+
   // Sets one input: a batch of one.
   template <typename K, typename V>
   Result<Revision> set(const Input<K, V>& input, const std::type_identity_t<K>& key,
@@ -480,6 +489,19 @@ auto Graph::function(std::string name, Call call) {
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &Shape::run;
   return Function<K, V>(declare(std::move(spec)));
+}
+
+template <typename V, typename Call>
+auto Graph::cyclic(std::string name, V start, Call call, unsigned rounds_max) {
+  using Shape = detail::CallOf<Call>;
+  static_assert(std::is_same_v<V, typename Shape::Value>, "the start value is what the function returns");
+  detail::FunctionSpec spec = detail::spec_of<typename Shape::KeyType, V>(std::move(name));
+  spec.callable = std::make_shared<Call>(std::move(call));
+  spec.run = &Shape::run;
+  spec.has_start = true;
+  spec.start = detail::ValueOf<V>::make(std::move(start));
+  spec.rounds_max = rounds_max;
+  return Function<typename Shape::KeyType, V>(declare(std::move(spec)));
 }
 
 }  // namespace larder

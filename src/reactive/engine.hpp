@@ -2,6 +2,7 @@
 //   nodes.cpp    memory of nodes, tables, the two lists of each node
 //   verify.cpp   is a node up to date? looks at its dependencies in the order in which they were asked for
 //   execute.cpp  runs a function and takes over what it made
+//   cycle.cpp    cycles that have a value to start from
 //   promote.cpp  a change reaches consumers; heights; liveness
 //   push.cpp     a batch becomes a revision; live nodes are brought up to date, lowest first
 //   lines.cpp    values under the replacement policy
@@ -35,6 +36,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -47,11 +49,14 @@ namespace larder::detail {
 
 struct Frame {
   NodeId node = kNoNode;
-  std::uint32_t next : 29 = 0;        // the dependency to look at next
+  std::uint32_t next : 28 = 0;        // the dependency to look at next
   std::uint32_t wants_value : 1 = 0;  // else it is enough to know whether it is up to date
   std::uint32_t is_tainted : 1 = 0;   // on a cycle that was found
   std::uint32_t is_running : 1 = 0;
+  std::uint32_t is_touched : 1 = 0;  // its function read what a cycle has made so far
 };
+
+struct Cycle;
 
 // One thread's way through the graph. The stack is the path from what was asked for to what is at work;
 // functions that run natively inside each other have their frames on it too.
@@ -71,6 +76,8 @@ struct Evaluator {
   bool may_cancel = true;
   bool is_in_use = false;
   const std::stop_token* stop = nullptr;
+  Cycle* cycle = nullptr;         // that is being solved: cycle.cpp
+  std::vector<NodeId> new_heads;  // what a cycle that was met could start from
 };
 
 // Passes through functions that must give up: what they asked for is made first, or a newer revision is
@@ -129,8 +136,16 @@ struct Lines {
   std::unordered_map<NodeId, std::uint32_t> pins;  // wanted, or made for functions that gave up
   std::uint64_t bytes = 0;
   std::size_t pinned = 0;  // lines of pinned values
+  // Members of cycles that were solved. They stay, pinned, until they are made anew: one that was evicted
+  // alone would be made again of the others, and the recorded graph would close in a circle.
+  std::unordered_set<NodeId> on_cycles;
   bool needs_cost = false;
 };
+
+// Not kept over a revision.
+inline bool is_passing(const Error& error) noexcept {
+  return error.code == Code::transient || error.code == Code::out_of_resources;
+}
 
 inline constexpr std::uint32_t kNoFloor = std::numeric_limits<std::uint32_t>::max();
 
@@ -162,6 +177,7 @@ class Engine : public GraphHot {
     return (node.flags() & detail::kNotReady) == detail::kClean && is_settled(node);
   }
   bool is_settled(const Node& node) const noexcept { return node.height <= floor || node.settled == push; }
+  [[noreturn]] void close_cycle(Evaluator& evaluator, NodeId id);
   [[noreturn]] void report_cycle(Evaluator& evaluator, NodeId id);
   void wait_for(Evaluator& evaluator, NodeId id);
   void give_way(Evaluator& evaluator);
@@ -171,6 +187,12 @@ class Engine : public GraphHot {
   bool is_superseded(const Evaluator& evaluator) const noexcept;
   bool is_dropped(const Evaluator& evaluator) noexcept;
   bool is_cancelled(Evaluator& evaluator);
+
+  // cycle.cpp
+  bool is_member(const Evaluator& evaluator, NodeId id) const noexcept;
+  bool join_cycle(Evaluator& evaluator, NodeId id);
+  void take_into_cycle(Evaluator& evaluator, Run& run, Word word);
+  void solve(Evaluator& evaluator);
 
   // execute.cpp
   bool execute(Evaluator& evaluator, NodeId id);
@@ -213,6 +235,12 @@ class Engine : public GraphHot {
   void place(NodeId id, Node& node, std::uint64_t cost);
   void leave_line(NodeId id);
   void evict(NodeId id);
+  void keep_on_cycle(NodeId id) {
+    if (lines_.on_cycles.insert(id).second) pin(id);
+  }
+  void leave_cycle(NodeId id) {
+    if (!lines_.on_cycles.empty() && lines_.on_cycles.erase(id) != 0) unpin(id);
+  }
   void make_room(std::uint64_t bytes, std::uint64_t lines);
   void pin(NodeId id);
   void unpin(NodeId id);
@@ -310,6 +338,15 @@ class Engine : public GraphHot {
   void take_over(Run& run, Node& node);
   void clear_busy(Evaluator& evaluator, std::size_t base);
   bool owns(const Evaluator& evaluator, NodeId id) const noexcept;
+  bool stands_in(const Evaluator& evaluator, NodeId id) const noexcept;
+  void begin_member(detail::Cycle& cycle, NodeId id, bool is_head);
+  bool add_heads(Evaluator& evaluator);
+  bool run_round(Evaluator& evaluator);
+  void run_head(Evaluator& evaluator, NodeId id);
+  void give_value(Node& node, Word word, bool is_failed);
+  void link_members(detail::Cycle& cycle);
+  void end_cycle(Evaluator& evaluator);
+  void abandon_cycle(Evaluator& evaluator) noexcept;
 };
 
 }  // namespace larder::reactive

@@ -330,8 +330,11 @@ void Graph::Close::operator()(GraphHot* graph) const noexcept {
 FunctionCore* Graph::declare(FunctionSpec spec) {
   Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
-  for (const auto& function : engine.functions_)
-    if (function->spec.name == spec.name) throw std::invalid_argument(spec.name + ": is declared already");
+  for (const auto& function : engine.functions_) {
+    if (function->spec.name != spec.name) continue;
+    if (spec.has_start && spec.value.is_boxed) release(spec.start);
+    throw std::invalid_argument(spec.name + ": is declared already");
+  }
   return &engine.declare(std::move(spec));
 }
 

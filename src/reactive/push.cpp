@@ -105,6 +105,10 @@ void Engine::run_dirty(Evaluator& evaluator, NodeId id, Node& node) {
   if (is_parallel) left_.notify_all();
   if (is_done) [[likely]]
     return;
+  if (!evaluator.new_heads.empty()) {
+    enqueue(id, node);
+    solve(evaluator);
+  }
   const NodeId missing = std::exchange(evaluator.suspended_on, kNoNode);
   if (missing != kNoNode) {
     pin(missing);

@@ -46,6 +46,10 @@ void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {
   while (evaluator.stack.size() > base) {
     const NodeId id = evaluator.stack.back().node;
     Node& node = this->node(id);
+    if (is_member(evaluator, id)) {
+      evaluator.stack.pop_back();
+      continue;
+    }
     node.clear(kBusy);
     if (node.live != 0 && node.condition() == kDirty) enqueue(id, node);  // I5
     evaluator.stack.pop_back();
@@ -54,6 +58,10 @@ void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {
 }
 
 bool Engine::owns(const Evaluator& evaluator, NodeId id) const noexcept {
+  return stands_in(evaluator, id) || is_member(evaluator, id);
+}
+
+bool Engine::stands_in(const Evaluator& evaluator, NodeId id) const noexcept {
   for (auto frame = evaluator.stack.rbegin(); frame != evaluator.stack.rend(); ++frame)
     if (frame->node == id) return true;
   return false;
@@ -79,12 +87,13 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
     stack.push_back(frame);
   };
   const auto pop_frame = [&] {
-    node(stack.back().node).clear(kBusy);
+    if (!is_member(evaluator, stack.back().node)) node(stack.back().node).clear(kBusy);
     stack.pop_back();
     if (is_parallel) left_.notify_all();
   };
   while (node(first).has(kBusy)) {
-    if (owns(evaluator, first)) report_cycle(evaluator, first);
+    if (stands_in(evaluator, first)) close_cycle(evaluator, first);
+    if (is_member(evaluator, first)) break;
     wait_for(evaluator, first);
   }
   push_frame(first, wants_value);
@@ -144,13 +153,32 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
       continue;
     }
     // It gave up; only the outermost comes here.
+    if (!evaluator.new_heads.empty()) {
+      if (evaluator.cycle != nullptr) throw Unwind{};  // which grows
+      clear_busy(evaluator, base);
+      solve(evaluator);
+      while (this->node(first).has(kBusy)) wait_for(evaluator, first);
+      push_frame(first, wants_value);
+      continue;
+    }
     const NodeId missing = evaluator.suspended_on;
     evaluator.suspended_on = kNoNode;
-    if (missing == kNoNode || this->node(missing).has(kBusy)) continue;
+    if (missing == kNoNode || (this->node(missing).has(kBusy) && !is_member(evaluator, missing))) continue;
     pin(missing);
     evaluator.pinned.push_back(missing);
     push_frame(missing, true);
   }
+}
+
+// Somebody asked for what waits for him.
+void Engine::close_cycle(Evaluator& evaluator, NodeId id) {
+  for (auto frame = evaluator.stack.rbegin(); frame != evaluator.stack.rend(); ++frame) {
+    if (function(node(frame->node)).spec.has_start) evaluator.new_heads.push_back(frame->node);
+    if (frame->node == id) break;
+  }
+  if (evaluator.new_heads.empty()) report_cycle(evaluator, id);
+  evaluator.is_unwinding = evaluator.depth != 0;
+  throw Unwind{};
 }
 
 void Engine::report_cycle(Evaluator& evaluator, NodeId id) {
@@ -224,7 +252,8 @@ void require_node(Run& run, NodeId id) {
     evaluator.is_unwinding = true;
     throw Unwind{};
   }
-  while (!engine.is_ready(engine.node(id))) engine.ensure(evaluator, id, true);
+  while (!engine.is_ready(engine.node(id)) && !engine.join_cycle(evaluator, id))
+    engine.ensure(evaluator, id, true);
 }
 
 }  // namespace larder::detail

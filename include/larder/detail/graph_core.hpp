@@ -80,6 +80,9 @@ struct FunctionSpec {
   // Null for inputs. `key` stays what it is during the call.
   Word (*run)(void* callable, Context& context, Word key, bool& has_failed) = nullptr;
   std::shared_ptr<void> callable;
+  bool has_start = false;  // cycles through it start from `start`
+  Word start = 0;
+  unsigned rounds_max = 0;  // 0: `start` is its value wherever it is on a cycle
   bool is_outside = false;  // what it reads is not in the graph and may be different whenever it runs
 };
 
@@ -154,6 +157,7 @@ struct Run {
   bool passes_on = false;   // the error is that of something it depends on
   bool is_volatile = false;
   bool is_tainted = false;  // saw a cycle: not kept over a revision
+  bool is_touched = false;  // read what a cycle that is being solved has made so far
   std::uint64_t cost = 0;   // nanoseconds, where a policy asks for it
 };
 
