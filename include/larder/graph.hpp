@@ -40,6 +40,8 @@
 
 namespace larder {
 
+class Cache;
+
 // What Context::get throws when what it asks for is an error: uncaught, the same error becomes the caller's
 // result.
 class LARDER_API DependencyFailed : public std::exception {
@@ -58,6 +60,7 @@ struct GraphOptions {
   // Functions may run on so many threads at once, the asking ones apart; 1: one at a time, on the asking
   // thread. Threads of the graph's own start when there is work for them.
   unsigned threads = 1;
+  Cache* cache = nullptr;        // where large values of snapshots are kept; outlives the graph
   std::string policy = "clock";  // who leaves; a name of docs/policies.md
   // Told what the graph cannot return: a function that gave different results for the same reads, a
   // subscriber that threw. On the thread it happens on, without locks held.
@@ -73,7 +76,8 @@ struct GraphStats {
   std::uint64_t told = 0;         // calls of subscribers
   std::uint64_t joined = 0;       // times a thread waited for what another one was making
   std::uint64_t evictions = 0;
-  std::uint64_t lines = 0;  // values that count against lines_max
+  std::uint64_t restored = 0;  // values taken from the cache
+  std::uint64_t lines = 0;     // values that count against lines_max
   std::uint64_t bytes = 0;
 };
 
@@ -305,9 +309,10 @@ class LARDER_API Graph {
   }
   // Declares a function: `call(Context&, const K&)` or `call(Context&)`, returning a V or a Result<V>.
   // Exceptions become the error maker_failed (bad_alloc: out_of_resources). Errors are kept like values;
-  // those with code transient or out_of_resources for one revision only.
+  // those with code transient or out_of_resources for one revision only. `version` changes with what the
+  // function makes of the same reads: what a snapshot holds of another version is made anew.
   template <typename Call>
-  auto function(std::string name, Call call);
+  auto function(std::string name, Call call, std::string version = {});
 
   // A function that may depend on itself, through others or directly. On a cycle, whoever reads it is first
   // given `start`, then what came out of that, until it comes out as it was read: its value then, with that
@@ -316,7 +321,7 @@ class LARDER_API Graph {
   // value are on one cycle, each round reads all of them as the round before left them, so that it does not
   // matter who is asked first.
   template <typename V, typename Call>
-  auto cyclic(std::string name, V start, Call call, unsigned rounds_max = 100);
+  auto cyclic(std::string name, V start, Call call, unsigned rounds_max = 100, std::string version = {});
 
   // Sets one input: a batch of one.
   template <typename K, typename V>
@@ -407,11 +412,13 @@ class LARDER_API Graph {
   // A file seen through a converter: a function from paths. `convert(const std::string& content)` returns a V
   // or a Result<V>.
   template <typename Convert>
-  auto translation(std::string name, Convert convert) {
-    return function(std::move(name),
-                    [convert = std::move(convert)](Context& context, const std::string& path) {
-                      return convert(context.file(path));
-                    });
+  auto translation(std::string name, Convert convert, std::string version = {}) {
+    return function(
+        std::move(name),
+        [convert = std::move(convert)](Context& context, const std::string& path) {
+          return convert(context.file(path));
+        },
+        std::move(version));
   }
 
   // Looks again at the files, folders and variables that functions have read, or at those named in `paths`
@@ -420,6 +427,19 @@ class LARDER_API Graph {
   // behind the same times. Where only the times differ, nothing beyond the file itself runs.
   Result<Revision> refresh();
   Result<Revision> refresh(const std::vector<std::string>& paths);
+
+  // What the graph knows, for another run of the program: docs/format.md. Inputs with their values; of
+  // functions what they depend on and what came out, or the digest of that: values over 256 bytes go into
+  // GraphOptions::cache where there is one. Keys and values whose type cannot be written down
+  // (detail/graph_written.hpp) are left out, and what depends on them will be made anew. would_deadlock
+  // inside of a function.
+  Result<std::string> save();
+  // Into a graph whose functions are declared and of which nothing was asked or set yet (else
+  // invalid_argument). Nothing runs: what is read later is made where its value was not kept, where its
+  // function has another version, or where an input, file, folder or variable differs from then; all else is
+  // as it was. `damaged` where it is not a whole snapshot: then nothing was loaded. Returns how many nodes
+  // were.
+  Result<std::size_t> load(BytesView snapshot);
 
   // A revision in which no input changed: volatile functions and transient errors get another run.
   Result<Revision> advance();
@@ -481,23 +501,25 @@ class LARDER_API Graph {
 };
 
 template <typename Call>
-auto Graph::function(std::string name, Call call) {
+auto Graph::function(std::string name, Call call, std::string version) {
   using Shape = detail::CallOf<Call>;
   using K = typename Shape::KeyType;
   using V = typename Shape::Value;
   detail::FunctionSpec spec = detail::spec_of<K, V>(std::move(name));
+  spec.version = std::move(version);
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &Shape::run;
   return Function<K, V>(declare(std::move(spec)));
 }
 
 template <typename V, typename Call>
-auto Graph::cyclic(std::string name, V start, Call call, unsigned rounds_max) {
+auto Graph::cyclic(std::string name, V start, Call call, unsigned rounds_max, std::string version) {
   using Shape = detail::CallOf<Call>;
   static_assert(std::is_same_v<V, typename Shape::Value>, "the start value is what the function returns");
   detail::FunctionSpec spec = detail::spec_of<typename Shape::KeyType, V>(std::move(name));
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &Shape::run;
+  spec.version = std::move(version);
   spec.has_start = true;
   spec.start = detail::ValueOf<V>::make(std::move(start));
   spec.rounds_max = rounds_max;

@@ -7,6 +7,7 @@
 //   push.cpp     a batch becomes a revision; live nodes are brought up to date, lowest first
 //   lines.cpp    values under the replacement policy
 //   notify.cpp   subscribers
+//   snapshot.cpp saved and loaded; large values through a cache
 //   pool.cpp     threads that help
 //   entry.cpp    threads come in and go out
 //
@@ -40,6 +41,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "format/graph_snapshot.hpp"
 #include "larder/graph.hpp"
 #include "policy/policy.hpp"
 #include "reactive/edges.hpp"
@@ -261,6 +263,16 @@ class Engine : public GraphHot {
   bool is_as_it_was(NodeId id);
   void tear(NodeId id);
   void mend_tears();
+  std::string seen_outside(NodeId id);
+  bool is_still(NodeId id, std::string_view seen);
+
+  // snapshot.cpp
+  Result<std::string> save();
+  Result<std::size_t> load(BytesView bytes);
+  bool restore(NodeId id, Node& node);
+  bool save_value(NodeId id, format::GraphSnapshot::Node& saved, std::deque<std::string>& texts);
+  bool load_value(NodeId id, const format::GraphSnapshot::Node& saved);
+  std::vector<FunctionCore*> match(const format::GraphSnapshot& snapshot);
 
   // entry.cpp
   Evaluator& take_evaluator();

@@ -368,6 +368,14 @@ Result<Revision> Graph::refresh(const std::vector<std::string>& paths) {
   return Engine::of(*graph_).refresh(&paths);
 }
 
+Result<std::string> Graph::save() {
+  return Engine::of(*graph_).save();
+}
+
+Result<std::size_t> Graph::load(BytesView snapshot) {
+  return Engine::of(*graph_).load(snapshot);
+}
+
 Revision Graph::revision() const {
   Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);

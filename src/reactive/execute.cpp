@@ -28,6 +28,7 @@ bool Engine::execute(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS 
     throw Unwind{};
   }
   Node& node = this->node(id);
+  if (options_.cache != nullptr && restore(id, node)) return true;
   FunctionCore& core = function(node);
   Run run{.graph = this,
           .evaluator = &evaluator,

@@ -139,6 +139,38 @@ Result<std::vector<std::string>> read_folder(const std::string& path, Look& look
   return names;
 }
 
+void put(std::string& to, std::uint64_t value) {
+  for (unsigned i = 0; i < 8; ++i) to.push_back(static_cast<char>(value >> (8 * i)));
+}
+std::uint64_t take(std::string_view from, std::size_t place) {
+  std::uint64_t value = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    value |= std::uint64_t{static_cast<unsigned char>(from[place * 8 + i])} << (8 * i);
+  return value;
+}
+
+// 48 bytes: of snapshots. Young ones are not worth it.
+std::string written(const Look& look) {
+  std::string text;
+  put(text, static_cast<std::uint64_t>(look.error));
+  put(text, look.device);
+  put(text, look.inode);
+  put(text, static_cast<std::uint64_t>(look.size));
+  put(text, static_cast<std::uint64_t>(look.changed_ns));
+  put(text, static_cast<std::uint64_t>(look.modified_ns));
+  return text;
+}
+Look read_look(std::string_view text) {
+  Look look;
+  look.error = static_cast<int>(take(text, 0));
+  look.device = take(text, 1);
+  look.inode = take(text, 2);
+  look.size = static_cast<std::int64_t>(take(text, 3));
+  look.changed_ns = static_cast<std::int64_t>(take(text, 4));
+  look.modified_ns = static_cast<std::int64_t>(take(text, 5));
+  return look;
+}
+
 }  // namespace
 
 struct Outside {
@@ -210,11 +242,34 @@ void Engine::declare_outside() {
   outside_ = std::make_shared<Outside>();
   // The functions know what they remember, and it knows them; it does not own them.
   const std::shared_ptr<Outside> unowned(std::shared_ptr<void>(), outside_.get());
-  outside_->file =
-      &declare(outside_spec<std::string>("file", Reader<std::string>{unowned, &Outside::files, &read_file}));
+  outside_->file = &declare(
+      outside_spec<std::string>("a file", Reader<std::string>{unowned, &Outside::files, &read_file}));
   outside_->folder = &declare(outside_spec<std::vector<std::string>>(
-      "folder", Reader<std::vector<std::string>>{unowned, &Outside::folders, &read_folder}));
-  outside_->env = &declare(outside_spec<std::optional<std::string>>("env", EnvReader{}));
+      "a folder", Reader<std::vector<std::string>>{unowned, &Outside::folders, &read_folder}));
+  outside_->env = &declare(outside_spec<std::optional<std::string>>("a variable", EnvReader{}));
+}
+
+std::string Engine::seen_outside(NodeId id) {
+  const Node& node = this->node(id);
+  const FunctionCore* const core = functions_[node.function].get();
+  if (core != outside_->file && core != outside_->folder) return {};
+  const MutexLock lock(outside_->mutex);
+  const auto& looks = core == outside_->file ? outside_->files : outside_->folders;
+  const auto at = looks.find(unboxed<std::string>(node.key.load(std::memory_order_relaxed)));
+  return at == looks.end() || at->second.is_young ? std::string() : written(at->second);
+}
+
+// Whether what a snapshot saw of it proves that it is the same; then that is remembered.
+bool Engine::is_still(NodeId id, std::string_view seen) {
+  const Node& node = this->node(id);
+  const FunctionCore* const core = functions_[node.function].get();
+  if (seen.empty() || (core != outside_->file && core != outside_->folder)) return false;
+  const auto& path = unboxed<std::string>(node.key.load(std::memory_order_relaxed));
+  const Look then = read_look(seen);
+  if (!then.proves_same(look_at(path))) return false;
+  const MutexLock lock(outside_->mutex);
+  (core == outside_->file ? outside_->files : outside_->folders)[path] = then;
+  return true;
 }
 
 void Engine::tear(NodeId id) {

@@ -56,6 +56,7 @@ struct Digest {
 // What the engine must know of a type, the type taken away. Words hold what graph_node.hpp says.
 struct KeyType {
   bool is_boxed = false;
+  const char* name = "";  // the same in every run of the same program
   std::string (*text)(Word) = nullptr;
   std::uint64_t (*hash)(Word) = nullptr;
   // Null where the type cannot be written down.
@@ -65,6 +66,7 @@ struct KeyType {
 };
 struct ValueType {
   bool is_boxed = false;
+  const char* name = "";
   bool (*equal)(Word, Word) = nullptr;      // null: equal words
   std::uint64_t (*weight)(Word) = nullptr;  // bytes beyond the node; null: none
   bool (*digest)(Word, Digest&) = nullptr;  // null: a dropped value cannot be compared with its successor
