@@ -221,6 +221,7 @@ class Engine : public GraphHot {
   bool may_put_off(NodeId id, Node& node);
   void run_dirty(Evaluator& evaluator, NodeId id, Node& node);
   void push_one(Evaluator& evaluator, NodeId id);
+  NodeId take_queued(Levels& queue, std::uint32_t level);
 
   // pool.cpp
   struct Task {

@@ -140,33 +140,39 @@ void Engine::push_one(Evaluator& evaluator, NodeId id) {
   evaluator.pushed = kNoNode;
 }
 
+// The next node of the level, kNoNode where it was put off.
+NodeId Engine::take_queued(Levels& queue, std::uint32_t level) {
+  const NodeId id = queue.first(level);
+  Node& node = this->node(id);
+  queue.pop(level, node);
+  const bool is_due =
+      node.condition() == kDirty && node.live != 0 && node.height <= level && !node.has(kBusy);
+  if (!is_due || (!has_queued() && node.count(kSup) <= 1)) return id;
+  node.clear(kQueued);
+  if (may_put_off(id, node)) return kNoNode;
+  node.set(kQueued);
+  return id;
+}
+
 // False: a newer revision waits; what is left stays queued.
 bool Engine::push_changes(Evaluator& evaluator) {
-  std::vector<NodeId> all;
+  std::vector<NodeId> all;  // of the level, where functions run side by side
   while (has_queued()) {
     // What was put off until a level comes after all of that level.
     const bool is_later = !later_.empty() && (queue_.empty() || later_.lowest() < queue_.lowest());
     Levels& queue = is_later ? later_ : queue_;
     const std::uint32_t level = queue.lowest();
     floor = level;
+    const NodeId first = take_queued(queue, level);
+    if (first == kNoNode) continue;
     all.clear();
-    do {
-      const NodeId id = queue.first(level);
-      Node& node = this->node(id);
-      queue.pop(level, node);
-      const bool is_due =
-          node.condition() == kDirty && node.live != 0 && node.height <= level && !node.has(kBusy);
-      if (is_due && (has_queued() || !all.empty() || node.count(kSup) > 1)) {
-        node.clear(kQueued);
-        if (may_put_off(id, node)) continue;
-        node.set(kQueued);
-      }
-      all.push_back(id);
-    } while (is_parallel && !queue.empty() && queue.lowest() == level);
-    if (all.empty()) continue;
+    while (is_parallel && !queue.empty() && queue.lowest() == level) {
+      if (all.empty()) all.push_back(first);
+      all.push_back(take_queued(queue, level));
+    }
     try {
-      if (all.size() == 1)
-        push_one(evaluator, all[0]);
+      if (all.empty())
+        push_one(evaluator, first);
       else if (!push_level(evaluator, all))
         return false;
     } catch (const Unwind&) {
