@@ -3,6 +3,7 @@
 // larder::Written with `write` and `read`. What nobody taught is not saved.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <optional>
