@@ -369,7 +369,8 @@ class LARDER_API Graph {
   }
 
   // The same, until a stop is requested: then what runs for this call alone is given up at its next call on
-  // its Context, and the error is transient. What another thread waits for, or what is live, runs on.
+  // its Context, and the error is transient. What another thread waits for, or what is live, runs on,
+  // and so does what a helping thread has begun.
   template <typename K, typename V>
   Result<V> get(const Tracked<K, V>& of, const std::type_identity_t<K>& key, const std::stop_token& stop) {
     const std::stop_callback wake(stop, [this] { detail::wake_graph(*graph_); });
