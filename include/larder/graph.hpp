@@ -40,6 +40,8 @@
 
 namespace larder {
 
+class Cache;
+
 // What Context::get throws when what it asks for is an error: uncaught, the same error becomes the caller's
 // result.
 class LARDER_API DependencyFailed : public std::exception {
@@ -55,6 +57,10 @@ class LARDER_API DependencyFailed : public std::exception {
 struct GraphOptions {
   std::size_t lines_max = 4096;  // values kept; 0: no limit. Wanted and subscribed ones stay and count
   std::uint64_t bytes_max = 0;   // their weights together; 0: no limit
+  // Functions may run on so many threads at once, the asking ones apart; 1: one at a time, on the asking
+  // thread. Threads of the graph's own start when there is work for them.
+  unsigned threads = 1;
+  Cache* cache = nullptr;        // where large values of snapshots are kept; outlives the graph
   std::string policy = "clock";  // who leaves; a name of docs/policies.md
   // Told what the graph cannot return: a function that gave different results for the same reads, a
   // subscriber that threw. On the thread it happens on, without locks held.
@@ -68,8 +74,10 @@ struct GraphStats {
   std::uint64_t promotions = 0;   // nodes found up to date by looking at their dependencies
   std::uint64_t cut_offs = 0;     // functions that ran and gave what they had given before
   std::uint64_t told = 0;         // calls of subscribers
+  std::uint64_t joined = 0;       // times a thread waited for what another one was making
   std::uint64_t evictions = 0;
-  std::uint64_t lines = 0;  // values that count against lines_max
+  std::uint64_t restored = 0;  // values taken from the cache
+  std::uint64_t lines = 0;     // values that count against lines_max
   std::uint64_t bytes = 0;
 };
 
@@ -96,6 +104,7 @@ class Input : public Tracked<K, V> {
 template <typename K, typename V>
 class Function : public Tracked<K, V> {
   friend class Graph;
+  friend class Context;
   using Tracked<K, V>::Tracked;
 };
 
@@ -138,6 +147,31 @@ class LARDER_API Context {
     }
   }
 
+  // The values of several keys. All of them count as asked for, so that other threads may make some of them
+  // meanwhile; errors are those of the first that failed.
+  template <typename K, typename V>
+  std::vector<V> get_all(const Tracked<K, V>& of, const std::type_identity_t<std::vector<K>>& keys) {
+    if (run_.graph->is_parallel) {
+      const detail::RunLock lock(*run_.graph);
+      std::vector<detail::NodeId> nodes;
+      for (const K& key : keys) nodes.push_back(find_or_add(of, key));
+      detail::make_together(run_, nodes);
+    }
+    std::vector<V> values;
+    values.reserve(keys.size());
+    for (const K& key : keys) values.push_back(get(of, key));
+    return values;
+  }
+
+  // What lies outside of the graph, as it was when it was last looked at: see Graph::refresh. Relative paths
+  // are those of the process. The content of a file. Throws DependencyFailed (not_found, io) where it cannot
+  // be read, as get does.
+  const std::string& file(const std::string& path);
+  // The names in a folder, sorted, without `.` and `..`.
+  const std::vector<std::string>& folder(const std::string& path);
+  // An environment variable; nothing where it is not set.
+  const std::optional<std::string>& env(const std::string& name);
+
   // What it returns depends on more than it reads here (the time, say): it runs again in every revision.
   void run_again_each_revision() noexcept { run_.is_volatile = true; }
   // True when a newer revision waits: the result will not be needed, and the next call on the context gives
@@ -147,6 +181,14 @@ class LARDER_API Context {
   explicit Context(detail::Run& run) noexcept : run_(run) {}  // the engine's
 
  private:
+  template <typename K, typename V>
+  detail::NodeId find_or_add(const Tracked<K, V>& of, const K& key) {
+    using namespace detail;
+    const std::uint64_t hash = KeyOf<K>::hash(key);
+    const NodeId id = find_node(*run_.graph, *of.core_->table.load(std::memory_order_relaxed), hash,
+                                [&](Word word) { return KeyOf<K>::same(word, key); });
+    return id != kNoNode ? id : add_node(*run_.graph, *of.core_, hash, KeyOf<K>::make(key));
+  }
   template <typename K, typename V>
   detail::Node& read(const Tracked<K, V>& of, const K& key) {
     using namespace detail;
@@ -158,20 +200,17 @@ class LARDER_API Context {
       if (node.function == function.id && KeyOf<K>::same(node.key.load(std::memory_order_relaxed), key)) {
         if ((node.flags() & kNotReady) != kClean ||
             (node.height > graph.floor && node.settled != graph.push) ||
-            graph.commits_waiting.load(std::memory_order_relaxed) != 0)
+            graph.summons.load(std::memory_order_relaxed) != 0)
           require_node(run_, id);
         ++run_.cursor;
         if (node.used.load(std::memory_order_relaxed) == 0) node.used.store(1, std::memory_order_relaxed);
         return node;
       }
     }
-    const std::uint64_t hash = KeyOf<K>::hash(key);
-    NodeId id = find_node(graph, *function.table.load(std::memory_order_relaxed), hash,
-                          [&](Word word) { return KeyOf<K>::same(word, key); });
-    if (id == kNoNode) id = add_node(graph, function, hash, KeyOf<K>::make(key));
+    const NodeId id = find_or_add(of, key);
     Node& node = node_at(graph, id);
     if ((node.flags() & kNotReady) != kClean || (node.height > graph.floor && node.settled != graph.push) ||
-        graph.commits_waiting.load(std::memory_order_relaxed) != 0)
+        graph.summons.load(std::memory_order_relaxed) != 0)
       require_node(run_, id);
     record_node(run_, id);
     if (node.used.load(std::memory_order_relaxed) == 0) node.used.store(1, std::memory_order_relaxed);
@@ -270,9 +309,19 @@ class LARDER_API Graph {
   }
   // Declares a function: `call(Context&, const K&)` or `call(Context&)`, returning a V or a Result<V>.
   // Exceptions become the error maker_failed (bad_alloc: out_of_resources). Errors are kept like values;
-  // those with code transient or out_of_resources for one revision only.
+  // those with code transient or out_of_resources for one revision only. `version` changes with what the
+  // function makes of the same reads: what a snapshot holds of another version is made anew.
   template <typename Call>
-  auto function(std::string name, Call call);
+  auto function(std::string name, Call call, std::string version = {});
+
+  // A function that may depend on itself, through others or directly. On a cycle, whoever reads it is first
+  // given `start`, then what came out of that, until it comes out as it was read: its value then, with that
+  // of all others on the cycle. After rounds_max rounds it is the error maker_failed. With rounds_max 0 it is
+  // not iterated: its value is `start` wherever it stands on a cycle. Where several functions with a start
+  // value are on one cycle, each round reads all of them as the round before left them, so that it does not
+  // matter who is asked first.
+  template <typename V, typename Call>
+  auto cyclic(std::string name, V start, Call call, unsigned rounds_max = 100, std::string version = {});
 
   // Sets one input: a batch of one.
   template <typename K, typename V>
@@ -319,6 +368,15 @@ class LARDER_API Graph {
     return get(of, NoKey{});
   }
 
+  // The same, until a stop is requested: then what runs for this call alone is given up at its next call on
+  // its Context, and the error is transient. What another thread waits for, or what is live, runs on,
+  // and so does what a helping thread has begun.
+  template <typename K, typename V>
+  Result<V> get(const Tracked<K, V>& of, const std::type_identity_t<K>& key, const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] { detail::wake_graph(*graph_); });
+    return get_slowly<K, V>(of, key, &stop);
+  }
+
   // Keeps the node live while the result lives. Makes it first; an error is a value like any other here.
   template <typename K, typename V>
   Result<Want> want(const Tracked<K, V>& of, const std::type_identity_t<K>& key) {
@@ -352,6 +410,38 @@ class LARDER_API Graph {
     }
   }
 
+  // A file seen through a converter: a function from paths. `convert(const std::string& content)` returns a V
+  // or a Result<V>.
+  template <typename Convert>
+  auto translation(std::string name, Convert convert, std::string version = {}) {
+    return function(
+        std::move(name),
+        [convert = std::move(convert)](Context& context, const std::string& path) {
+          return convert(context.file(path));
+        },
+        std::move(version));
+  }
+
+  // Looks again at the files, folders and variables that functions have read, or at those named in `paths`
+  // only; what may differ makes one revision, and what was read of it is read anew. A file whose inode, size
+  // and times are as before is not read, unless it was so young when it was read that a change could hide
+  // behind the same times. Where only the times differ, nothing beyond the file itself runs.
+  Result<Revision> refresh();
+  Result<Revision> refresh(const std::vector<std::string>& paths);
+
+  // What the graph knows, for another run of the program: docs/format.md. Inputs with their values; of
+  // functions what they depend on and what came out, or the digest of that: values over 256 bytes go into
+  // GraphOptions::cache where there is one. Keys and values whose type cannot be written down
+  // (detail/graph_written.hpp) are left out, and what depends on them will be made anew. would_deadlock
+  // inside of a function.
+  Result<std::string> save();
+  // Into a graph whose functions are declared and of which nothing was asked or set yet (else
+  // invalid_argument). Nothing runs: what is read later is made where its value was not kept, where its
+  // function has another version, or where an input, file, folder or variable differs from then; all else is
+  // as it was. `damaged` where it is not a whole snapshot: then nothing was loaded. Returns how many nodes
+  // were.
+  Result<std::size_t> load(BytesView snapshot);
+
   // A revision in which no input changed: volatile functions and transient errors get another run.
   Result<Revision> advance();
   Revision revision() const;
@@ -376,6 +466,7 @@ class LARDER_API Graph {
     }
   }
   static tl::unexpected<Error> refused();
+  static tl::unexpected<Error> given_up();
 
   template <typename K, typename V>
   detail::NodeId find_or_add(const Tracked<K, V>& of, const K& key) {
@@ -386,10 +477,11 @@ class LARDER_API Graph {
     return id != kNoNode ? id : add_node(*graph_, *of.core_, hash, KeyOf<K>::make(key));
   }
   template <typename K, typename V>
-  Result<V> get_slowly(const Tracked<K, V>& of, const K& key) {
+  Result<V> get_slowly(const Tracked<K, V>& of, const K& key, const std::stop_token* stop = nullptr) {
     for (unsigned tries = 0;; ++tries) {
       detail::GraphEntry entry(*graph_);
       if (entry.is_refused()) return refused();
+      if (stop != nullptr && !entry.stops_with(*stop)) return given_up();
       const detail::NodeId id = find_or_add(of, key);
       if (!entry.make(id, tries)) continue;
       detail::Node& node = detail::node_at(*graph_, id);
@@ -410,14 +502,29 @@ class LARDER_API Graph {
 };
 
 template <typename Call>
-auto Graph::function(std::string name, Call call) {
+auto Graph::function(std::string name, Call call, std::string version) {
   using Shape = detail::CallOf<Call>;
   using K = typename Shape::KeyType;
   using V = typename Shape::Value;
   detail::FunctionSpec spec = detail::spec_of<K, V>(std::move(name));
+  spec.version = std::move(version);
   spec.callable = std::make_shared<Call>(std::move(call));
   spec.run = &Shape::run;
   return Function<K, V>(declare(std::move(spec)));
+}
+
+template <typename V, typename Call>
+auto Graph::cyclic(std::string name, V start, Call call, unsigned rounds_max, std::string version) {
+  using Shape = detail::CallOf<Call>;
+  static_assert(std::is_same_v<V, typename Shape::Value>, "the start value is what the function returns");
+  detail::FunctionSpec spec = detail::spec_of<typename Shape::KeyType, V>(std::move(name));
+  spec.callable = std::make_shared<Call>(std::move(call));
+  spec.run = &Shape::run;
+  spec.version = std::move(version);
+  spec.has_start = true;
+  spec.start = detail::ValueOf<V>::make(std::move(start));
+  spec.rounds_max = rounds_max;
+  return Function<typename Shape::KeyType, V>(declare(std::move(spec)));
 }
 
 }  // namespace larder

@@ -33,6 +33,7 @@
 #include "larder/c/counters.h"
 #include "larder/c/difference.h"
 #include "larder/c/events.h"
+#include "larder/c/graph.h"
 #include "larder/c/memo.h"
 #include "larder/c/memory.h"
 #include "larder/c/options.h"

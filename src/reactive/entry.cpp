@@ -1,37 +1,20 @@
-// Threads come in and go out. Whoever sets takes precedence: it says so in commits_waiting, upon which
+// Threads come in and go out. Whoever sets takes precedence: it says so by its summons, upon which
 // running functions give up at their next call on their Context; it comes in when all have left, so that no
 // function ever sees two revisions, and those that gave up start again in the new one.
 #include "larder/graph.hpp"
 #include "reactive/engine.hpp"
+#include "reactive/inside.hpp"
 
 namespace larder {
 
 using namespace detail;
 using reactive::Engine;
+using reactive::Inside;
+using reactive::is_inside;
+using reactive::Stay;
 using reactive::Subscriber;
 
 namespace {
-
-// The graphs that this thread is inside of, innermost first.
-struct Inside {
-  const GraphHot* graph;
-  Inside* outer;
-};
-thread_local Inside* t_inside = nullptr;
-
-bool is_inside(const GraphHot& graph) noexcept {
-  for (const Inside* inside = t_inside; inside != nullptr; inside = inside->outer)
-    if (inside->graph == &graph) return true;
-  return false;
-}
-
-struct Stay {
-  Inside inside;
-  explicit Stay(const GraphHot& graph) noexcept : inside{&graph, t_inside} { t_inside = &inside; }
-  ~Stay() { t_inside = inside.outer; }
-  Stay(const Stay&) = delete;
-  Stay& operator=(const Stay&) = delete;
-};
 
 constexpr unsigned kAbandonedMax = 16;
 
@@ -40,6 +23,7 @@ constexpr unsigned kAbandonedMax = 16;
 namespace reactive {
 
 Engine::Engine(GraphOptions options) : options_(std::move(options)) {
+  is_parallel = options_.threads > 1;
   chunks = static_cast<std::atomic<Node*>*>(
       std::calloc(std::size_t{1} << (32 - kChunkBits), sizeof(std::atomic<Node*>)));
   if (chunks == nullptr) throw std::bad_alloc();
@@ -47,6 +31,7 @@ Engine::Engine(GraphOptions options) : options_(std::move(options)) {
   const std::uint64_t bytes_max = options_.bytes_max;
   try {
     bound(lines_max, bytes_max);
+    declare_outside();
   } catch (...) {
     std::free(chunks);
     throw;
@@ -54,14 +39,17 @@ Engine::Engine(GraphOptions options) : options_(std::move(options)) {
 }
 
 Evaluator& Engine::take_evaluator() {
-  for (auto& evaluator : evaluators_) {
-    if (evaluator->is_in_use) continue;
-    evaluator->is_in_use = true;
-    return *evaluator;
+  Evaluator* taken = nullptr;
+  for (auto& evaluator : evaluators_)
+    if (taken == nullptr && !evaluator->is_in_use) taken = evaluator.get();
+  if (taken == nullptr) {
+    evaluators_.push_back(std::make_unique<Evaluator>());
+    taken = evaluators_.back().get();
   }
-  evaluators_.push_back(std::make_unique<Evaluator>());
-  evaluators_.back()->is_in_use = true;
-  return *evaluators_.back();
+  taken->is_in_use = true;
+  ++taken->turn;
+  ++in_use_;
+  return *taken;
 }
 
 // R1. The phase stays odd while a push that was given up waits to be finished: its nodes belong to two
@@ -73,12 +61,16 @@ void Engine::begin_change() noexcept {
 
 void Engine::end_change() noexcept {
   if (--active_ != 0) return;
+  if (is_torn_) mend_tears();
+  tasks_.clear();
   if (!idle_.empty()) forget_idle();
   if (!has_queued()) phase.store(phase.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-void Engine::wait_for_commits() NO_THREAD_SAFETY_ANALYSIS {
-  while (commits_waiting.load(std::memory_order_relaxed) != 0) {
+// Commits go first; and where functions run one at a time, so do those at work: one of them may have let go
+// of the lock to have askers dropped.
+void Engine::wait_for_turn() NO_THREAD_SAFETY_ANALYSIS {
+  while (commits_wait() || (!is_parallel && in_use_ != 0)) {
     ++waiting_;
     left_.wait(mutex_);
     --waiting_;
@@ -96,7 +88,11 @@ void Engine::leave(Evaluator* evaluator) NO_THREAD_SAFETY_ANALYSIS {
     evaluator->may_cancel = true;
     evaluator->is_unwinding = false;
     evaluator->suspended_on = kNoNode;
+    evaluator->pushed = kNoNode;
+    evaluator->gives_way_to = nullptr;
+    if (std::exchange(evaluator->stop, nullptr) != nullptr) summons.fetch_sub(kMayStop);
     evaluator->is_in_use = false;
+    --in_use_;
   }
   end_change();
   if (waiting_ != 0 || is_parallel) left_.notify_all();
@@ -108,16 +104,54 @@ void Engine::leave(Evaluator* evaluator) NO_THREAD_SAFETY_ANALYSIS {
     for (const std::string& report : reports) options_.report(report);
 }
 
+// False inside of a function where functions run one at a time: the thread has the lock already.
+bool Engine::enter_to_drop() NO_THREAD_SAFETY_ANALYSIS {
+  if (!is_parallel && is_inside(*this)) return false;
+  summons.fetch_add(kDropWaits);
+  mutex_.lock();
+  summons.fetch_sub(kDropWaits);
+  begin_change();
+  return true;
+}
+
+// The lock is let go of so that askers who drop get in; nobody else does (wait_for_turn).
+void Engine::let_in() NO_THREAD_SAFETY_ANALYSIS {
+  ++waiting_;
+  while ((summons.load(std::memory_order_relaxed) & (kMayStop - kDropWaits)) != 0) left_.wait(mutex_);
+  --waiting_;
+}
+
 // Finishes a push that was given up. False: a newer revision is waiting.
-bool Engine::catch_up(Evaluator& evaluator) {
+bool Engine::catch_up(Evaluator& evaluator) NO_THREAD_SAFETY_ANALYSIS {
+  while (is_pushing_) {
+    if (is_superseded(evaluator)) return false;
+    ++waiting_;
+    left_.wait(mutex_);
+    --waiting_;
+  }
   if (!has_queued()) return true;
   evaluator.may_cancel = abandoned_ < kAbandonedMax;
+  is_pushing_ = true;
   const bool is_done = push_changes(evaluator);
+  is_pushing_ = false;
+  floor = kNoFloor;
+  if (has_dropped_) summons.fetch_sub(kHasDropped);
+  has_dropped_ = false;
+  if (waiting_ != 0) left_.notify_all();
   abandoned_ = is_done ? 0 : abandoned_ + 1;
   return is_done;
 }
 
-Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances) NO_THREAD_SAFETY_ANALYSIS {
+// Finishes the push that a tear interrupted: no newer commit comes that would.
+void Engine::settle() {
+  for (unsigned tries = 0;; ++tries) {
+    detail::GraphEntry entry(*this);
+    if (entry.is_refused() || entry.settle(tries)) return;
+  }
+}
+
+Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances,
+                               const std::vector<NodeId>* again) NO_THREAD_SAFETY_ANALYSIS {
   if (is_inside(*this)) {
     for (std::size_t i = 0; i < count; ++i) {
       if (changes[i].input->spec.key.is_boxed) release(changes[i].key);
@@ -128,14 +162,14 @@ Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances
   }
   const bool is_first = mutex_.try_lock();
   if (!is_first || active_ != 0) {
-    commits_waiting.fetch_add(1);
+    summons.fetch_add(kCommitWaits);
     if (!is_first) mutex_.lock();
     while (active_ != 0) {
       ++waiting_;
       left_.wait(mutex_);
       --waiting_;
     }
-    commits_waiting.fetch_sub(1);
+    summons.fetch_sub(kCommitWaits);
     if (waiting_ != 0) left_.notify_all();
   }
   begin_change();
@@ -143,6 +177,17 @@ Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances
   if (advances) {
     next_revision();
     has_changes_ = true;
+  }
+  if (again != nullptr) {
+    for (const NodeId id : *again) {
+      Node& node = this->node(id);
+      // It may have left, and another may have come in its place: running that once more does no harm.
+      if (node.function == kNoFunction || !function(node).spec.is_outside || node.condition() != kClean)
+        continue;
+      if (!has_changes_) next_revision();
+      has_changes_ = true;
+      mark_dirty(id);
+    }
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Change& change = changes[i];
@@ -161,7 +206,9 @@ Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances
     evaluator = &take_evaluator();
     catch_up(*evaluator);
   }
+  const bool is_left_over = is_torn_;
   leave(evaluator);
+  if (is_left_over) settle();
   return revision;
 }
 
@@ -185,30 +232,51 @@ GraphEntry::GraphEntry(GraphHot& graph) NO_THREAD_SAFETY_ANALYSIS : graph_(&grap
   }
   Engine& engine = Engine::of(graph);
   engine.mutex_.lock();
-  engine.wait_for_commits();
+  engine.wait_for_turn();
   engine.begin_change();
   evaluator_ = &engine.take_evaluator();
-  t_inside = new (inside_) Inside{graph_, t_inside};
+  reactive::inside_of_thread() = new (inside_) Inside{graph_, reactive::inside_of_thread()};
 }
 
 GraphEntry::~GraphEntry() NO_THREAD_SAFETY_ANALYSIS {
   if (is_refused_) return;
-  t_inside = std::launder(reinterpret_cast<Inside*>(inside_))->outer;
+  reactive::inside_of_thread() = std::launder(reinterpret_cast<Inside*>(inside_))->outer;
   Engine::of(*graph_).leave(evaluator_);
+}
+
+bool GraphEntry::settle(unsigned tries) {
+  Engine& engine = Engine::of(*graph_);
+  evaluator_->may_cancel = tries < kAbandonedMax;
+  return engine.catch_up(*evaluator_) && !engine.is_torn_;
 }
 
 bool GraphEntry::make(NodeId id, unsigned tries) {
   Engine& engine = Engine::of(*graph_);
-  evaluator_->may_cancel = tries < kAbandonedMax;
-  if (!engine.catch_up(*evaluator_)) return false;
+  if (!settle(tries)) return false;
   evaluator_->may_cancel = tries < kAbandonedMax;
   try {
     while (!engine.is_ready(engine.node(id))) engine.ensure(*evaluator_, id, true);
   } catch (const Unwind&) {
     evaluator_->is_unwinding = false;
+    engine.give_way(*evaluator_);
     return false;
   }
-  return engine.catch_up(*evaluator_);  // what came out different without a reason has consumers too
+  return settle(tries);  // what came out different without a reason has consumers too
+}
+
+bool GraphEntry::stops_with(const std::stop_token& stop) {
+  if (stop.stop_requested()) return false;
+  if (evaluator_->stop == nullptr) Engine::of(*graph_).summons.fetch_add(kMayStop);
+  evaluator_->stop = &stop;
+  return true;
+}
+
+void wake_graph(GraphHot& graph) NO_THREAD_SAFETY_ANALYSIS {
+  if (!graph.is_parallel) return;  // nobody waits inside, and who runs has the lock
+  Engine& engine = Engine::of(graph);
+  engine.mutex_.lock();
+  engine.left_.notify_all();
+  engine.mutex_.unlock();
 }
 
 void GraphEntry::want(NodeId id) {
@@ -233,24 +301,27 @@ Result<Revision> Batch::commit() {
 Want::~Want() NO_THREAD_SAFETY_ANALYSIS {
   if (graph_ == nullptr) return;
   Engine& engine = Engine::of(*graph_);
-  engine.mutex_.lock();
-  engine.begin_change();
+  const bool has_entered = engine.enter_to_drop();
   engine.unwant(node_);
-  engine.leave(nullptr);
+  if (has_entered) engine.leave(nullptr);
 }
 
 GraphSubscription::~GraphSubscription() NO_THREAD_SAFETY_ANALYSIS {
   if (graph_ == nullptr || subscriber_ == nullptr) return;
   Engine& engine = Engine::of(*graph_);
-  engine.mutex_.lock();
-  engine.begin_change();
-  engine.unsubscribe(std::static_pointer_cast<Subscriber>(subscriber_));
-  engine.leave(nullptr);
+  const auto subscriber = std::static_pointer_cast<Subscriber>(subscriber_);
+  const bool has_entered = engine.enter_to_drop();
+  engine.unsubscribe(subscriber);
+  if (has_entered) engine.leave(nullptr);
 }
 
 Graph::Graph(GraphOptions options) : graph_(new Engine(std::move(options))) {}
 
 Graph::~Graph() = default;
+
+tl::unexpected<Error> Graph::given_up() {
+  return fail(Code::transient, "given up: who asked asked to stop");
+}
 
 void Graph::Close::operator()(GraphHot* graph) const noexcept {
   delete static_cast<Engine*>(graph);
@@ -259,8 +330,11 @@ void Graph::Close::operator()(GraphHot* graph) const noexcept {
 FunctionCore* Graph::declare(FunctionSpec spec) {
   Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
-  for (const auto& function : engine.functions_)
-    if (function->spec.name == spec.name) throw std::invalid_argument(spec.name + ": is declared already");
+  for (const auto& function : engine.functions_) {
+    if (function->spec.name != spec.name) continue;
+    if (spec.has_start && spec.value.is_boxed) release(spec.start);
+    throw std::invalid_argument(spec.name + ": is declared already");
+  }
   return &engine.declare(std::move(spec));
 }
 
@@ -286,6 +360,22 @@ GraphSubscription Graph::subscribe_node(NodeId id, std::function<void(Word, bool
   return subscription;
 }
 
+Result<Revision> Graph::refresh() {
+  return Engine::of(*graph_).refresh(nullptr);
+}
+
+Result<Revision> Graph::refresh(const std::vector<std::string>& paths) {
+  return Engine::of(*graph_).refresh(&paths);
+}
+
+Result<std::string> Graph::save() {
+  return Engine::of(*graph_).save();
+}
+
+Result<std::size_t> Graph::load(BytesView snapshot) {
+  return Engine::of(*graph_).load(snapshot);
+}
+
 Revision Graph::revision() const {
   Engine& engine = Engine::of(*graph_);
   const MutexLock lock(engine.mutex_);
@@ -295,6 +385,7 @@ Revision Graph::revision() const {
 void Graph::resize(std::size_t lines_max, std::uint64_t bytes_max) NO_THREAD_SAFETY_ANALYSIS {
   Engine& engine = Engine::of(*graph_);
   engine.mutex_.lock();
+  engine.wait_for_turn();
   engine.begin_change();
   engine.bound(lines_max, bytes_max);
   engine.leave(nullptr);

@@ -15,10 +15,6 @@ constexpr std::ptrdiff_t kStackMax = 128 * 1024;
 // Up to here a list is searched one by one; beyond it nodes are stamped.
 constexpr std::size_t kSearchedMax = 16;
 
-bool is_transient(const Error& error) noexcept {
-  return error.code == Code::transient || error.code == Code::out_of_resources;
-}
-
 }  // namespace
 
 // False: it gave up. Inside of another function giving up goes on through that one.
@@ -32,6 +28,7 @@ bool Engine::execute(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS 
     throw Unwind{};
   }
   Node& node = this->node(id);
+  if (options_.cache != nullptr && restore(id, node)) return true;
   FunctionCore& core = function(node);
   Run run{.graph = this,
           .evaluator = &evaluator,
@@ -41,6 +38,7 @@ bool Engine::execute(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS 
           .held_at = evaluator.held.size(),
           .self = id};
   evaluator.stack.back().is_running = true;
+  evaluator.stack.back().is_touched = false;
   const Word key = node.key.load(std::memory_order_relaxed);
   Context context(run);
   Word word = 0;
@@ -92,6 +90,7 @@ bool Engine::execute(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS 
   run.has_failed = has_failed;
   run.passes_on = passes_on;
   run.is_tainted = evaluator.stack.back().is_tainted;
+  run.is_touched = evaluator.stack.back().is_touched;
   run.cost = cost;
   finish(evaluator, run, word);
   return true;
@@ -178,6 +177,9 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
   const NodeId id = run.self;
   Node& node = this->node(id);
   ++stats_.evaluations;
+  if (evaluator.cycle != nullptr && (run.is_touched || is_member(evaluator, id)))
+    return take_into_cycle(evaluator, run, word);
+  leave_cycle(id);
   take_over(run, node);
   const bool was_made = node.condition() != kAbsent;
   const bool was_evicted = node.has(kEvicted);
@@ -201,7 +203,7 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
   node.settled = push;
   const bool reruns = run.is_volatile || run.is_tainted ||
                       (run.has_failed && !run.passes_on &&
-                       is_transient(unboxed<Error>(node.value.load(std::memory_order_relaxed))));
+                       is_passing(unboxed<Error>(node.value.load(std::memory_order_relaxed))));
   if (reruns && !node.has(kVolatile)) reruns_.push_back(id);
   if (reruns) node.set(kVolatile);
   if (is_same || !was_made) return;
@@ -209,10 +211,10 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
     // Nothing it reads changed, and yet it came out different.
     const ValueType& type = function(node).spec.value;
     if (type.is_boxed && type.digest == nullptr) return;  // cannot be told
+    if (function(node).spec.is_outside) return tear(id);
     reports_.push_back(name(id) + ": gave another result for the same reads when it was made again");
   }
   changed(id);
-  static_cast<void>(evaluator);
 }
 
 }  // namespace larder::reactive
@@ -220,7 +222,9 @@ void Engine::finish(Evaluator& evaluator, Run& run, Word word) {
 namespace larder {
 
 bool Context::is_superseded() const noexcept {
-  return reactive::Engine::of(*run_.graph).is_cancelled(*run_.evaluator);
+  if (run_.graph->summons.load(std::memory_order_relaxed) == 0) return false;
+  const detail::RunLock lock(*run_.graph);
+  return run_.evaluator->is_unwinding || reactive::Engine::of(*run_.graph).is_cancelled(*run_.evaluator);
 }
 
 }  // namespace larder

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <random>
 
@@ -166,13 +167,17 @@ class Model {
       const int t = target(n, step, seen);
       Result<V> value = t < 0 ? context.try_get(*in_, t + shape_.inputs) : context.try_get(*function_, t);
       const int code = value ? code_of(*value) : -1;
-      EXPECT_EQ(code, code_at(t)) << "node " << n << " read a value of another revision";
-      reads.push_back({t, version(t)});
+      {
+        const std::lock_guard lock(books_);
+        EXPECT_EQ(code, code_at(t)) << "node " << n << " read a value of another revision";
+        reads.push_back({t, version(t)});
+      }
       last = code;
       if (code < 0 && step % 2 == 0) break;
       seen = seen * 3 + code + 1;
     }
     // From here on it ends.
+    const std::lock_guard lock(books_);
     if (shape_.options.lines_max == 0) {
       EXPECT_NE(runs_in_[place], revision_guess_) << "node " << n << " ran twice in a revision";
       bool differs = lasts_[place].empty();
@@ -209,6 +214,7 @@ class Model {
 
   Shape shape_;
   std::mt19937 random_;
+  std::mutex books_;  // functions may run on several threads
   std::vector<int> values_;
   std::vector<int> targets_;
   std::vector<std::uint64_t> versions_;
@@ -248,6 +254,12 @@ TEST(GraphModel, EqualsEvaluationFromScratchAndRunsOnlyWhatMustWhenGreedy) {
   run_model<int>(3, 200, {.nodes = 300, .reads = 6, .range = 3, .options = {.lines_max = 0}});
 }
 
+TEST(GraphModel, EqualsEvaluationFromScratchAndRunsOnlyWhatMustOnSeveralThreads) {
+  run_model<int>(6, 300, {.options = {.lines_max = 0, .threads = 3}});
+  run_model<int>(2, 150, {.nodes = 300, .reads = 6, .range = 3, .options = {.lines_max = 0, .threads = 4}});
+  run_model<std::string>(3, 200, {.options = {.lines_max = 6, .threads = 3}});
+}
+
 TEST(GraphModel, EqualsEvaluationFromScratchWithValuesInBoxes) {
   run_model<std::string>(4, 300, {.options = {.lines_max = 0}});
 }
@@ -261,6 +273,8 @@ TEST(GraphModel, EqualsEvaluationFromScratchWhileValuesAreEvicted) {
 TEST(StressGraphModel, EqualsEvaluationFromScratchInLongRuns) {
   run_model<int>(60, 3000, {.options = {.lines_max = 0}});
   run_model<std::string>(20, 3000, {.options = {.lines_max = 6}});
+  run_model<int>(10, 1500, {.options = {.lines_max = 0, .threads = 3}});
+  run_model<std::string>(10, 1500, {.options = {.lines_max = 6, .threads = 3}});
   run_model<int>(6, 1500, {.nodes = 400, .reads = 8, .range = 3, .options = {.lines_max = 0}});
 }
 

@@ -226,6 +226,7 @@ void Engine::forget_idle() {
     const bool is_input = function(node).spec.run == nullptr;
     const bool is_empty = is_input ? node.has(kFailed) : node.condition() == kAbsent || node.has(kEvicted);
     if (!is_empty) continue;
+    leave_cycle(id);
     leave_line(id);
     unlink(id, 0);
     drop_edges(node, kSub);
@@ -253,6 +254,7 @@ std::string Engine::name(NodeId id) {
 }
 
 Engine::~Engine() {
+  close_pool();
   for (NodeId id = 0; id < node_count_; ++id) {
     Node& node = this->node(id);
     if (node.function == kNoFunction) continue;
@@ -261,7 +263,10 @@ Engine::~Engine() {
     drop_edges(node, kSub);
     drop_edges(node, kSup);
   }
-  for (auto& function : functions_) retired_.push_back(function->table.load(std::memory_order_relaxed));
+  for (auto& function : functions_) {
+    retired_.push_back(function->table.load(std::memory_order_relaxed));
+    if (function->spec.has_start && function->spec.value.is_boxed) release(function->spec.start);
+  }
   for (GraphTable* table : retired_) {
     free_pages(table->slots);
     delete table;

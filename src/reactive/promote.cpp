@@ -87,6 +87,10 @@ void Engine::live_down(NodeId id) {
     work_.pop_back();
     Node& node = this->node(down);
     if (--node.live != 0) continue;
+    if (is_pushing_ && !has_dropped_) {
+      has_dropped_ = true;
+      summons.fetch_add(kHasDropped);
+    }
     const std::uint32_t count = node.count(kSub);
     const Edge* const subs = node.edge(kSub);
     for (std::uint32_t i = 0; i < count; ++i) work_.push_back(subs[i].node);

@@ -105,6 +105,10 @@ void Engine::run_dirty(Evaluator& evaluator, NodeId id, Node& node) {
   if (is_parallel) left_.notify_all();
   if (is_done) [[likely]]
     return;
+  if (!evaluator.new_heads.empty()) {
+    enqueue(id, node);
+    solve(evaluator);
+  }
   const NodeId missing = std::exchange(evaluator.suspended_on, kNoNode);
   if (missing != kNoNode) {
     pin(missing);
@@ -116,39 +120,67 @@ void Engine::run_dirty(Evaluator& evaluator, NodeId id, Node& node) {
   ensure(evaluator, id, false);
 }
 
+// A queued node, at its level.
+void Engine::push_one(Evaluator& evaluator, NodeId id) {
+  Node& node = this->node(id);
+  node.clear(kQueued);
+  while (node.has(kBusy)) wait_for(evaluator, id);
+  if (node.condition() != kDirty) return;
+  if (node.live == 0) return mark_consumers_stale(id);
+  if (node.height > floor) return enqueue(id, node);
+  evaluator.pushed = id;
+  try {
+    run_dirty(evaluator, id, node);
+  } catch (const Unwind&) {
+    evaluator.pushed = kNoNode;
+    evaluator.is_unwinding = false;
+    if (node.live != 0 || is_superseded(evaluator) || evaluator.gives_way_to != nullptr) throw;
+    mark_consumers_stale(id);  // nobody wants it any more
+  }
+  evaluator.pushed = kNoNode;
+}
+
+// The next node of the level, kNoNode where it was put off.
+NodeId Engine::take_queued(Levels& queue, std::uint32_t level) {
+  const NodeId id = queue.first(level);
+  Node& node = this->node(id);
+  queue.pop(level, node);
+  const bool is_due =
+      node.condition() == kDirty && node.live != 0 && node.height <= level && !node.has(kBusy);
+  if (!is_due || (!has_queued() && node.count(kSup) <= 1)) return id;
+  node.clear(kQueued);
+  if (may_put_off(id, node)) return kNoNode;
+  node.set(kQueued);
+  return id;
+}
+
 // False: a newer revision waits; what is left stays queued.
 bool Engine::push_changes(Evaluator& evaluator) {
+  std::vector<NodeId> all;  // of the level, where functions run side by side
   while (has_queued()) {
     // What was put off until a level comes after all of that level.
     const bool is_later = !later_.empty() && (queue_.empty() || later_.lowest() < queue_.lowest());
     Levels& queue = is_later ? later_ : queue_;
     const std::uint32_t level = queue.lowest();
-    const NodeId id = queue.first(level);
-    Node& node = this->node(id);
-    queue.pop(level, node);
-    node.clear(kQueued);
-    if (node.condition() != kDirty || node.has(kBusy)) continue;
-    if (node.live == 0) {
-      mark_consumers_stale(id);
-      continue;
-    }
-    if (node.height > level) {
-      enqueue(id, node);
-      continue;
-    }
     floor = level;
-    if (has_queued() || node.count(kSup) > 1) {
-      if (may_put_off(id, node)) continue;
+    const NodeId first = take_queued(queue, level);
+    if (first == kNoNode) continue;
+    all.clear();
+    while (is_parallel && !queue.empty() && queue.lowest() == level) {
+      if (all.empty()) all.push_back(first);
+      all.push_back(take_queued(queue, level));
     }
     try {
-      run_dirty(evaluator, id, node);
+      if (all.empty())
+        push_one(evaluator, first);
+      else if (!push_level(evaluator, all))
+        return false;
     } catch (const Unwind&) {
       evaluator.is_unwinding = false;
-      floor = kNoFloor;
-      return false;
+      if (evaluator.gives_way_to == nullptr) return false;
+      give_way(evaluator);
     }
   }
-  floor = kNoFloor;
   return true;
 }
 

@@ -17,14 +17,39 @@ namespace larder::reactive {
 
 using namespace larder::detail;
 
-bool Engine::is_cancelled(const Evaluator& evaluator) const noexcept {
-  return evaluator.may_cancel && commits_waiting.load(std::memory_order_relaxed) != 0;
+bool Engine::is_superseded(const Evaluator& evaluator) const noexcept {
+  return commits_wait() && (evaluator.may_cancel || is_torn_.load(std::memory_order_relaxed));
+}
+
+// Nobody needs what it makes any more: who asked has stopped or dropped his want, no other thread waits for
+// anything on its stack, and nothing there is live.
+bool Engine::is_dropped(const Evaluator& evaluator) noexcept {
+  const bool has_stopped = evaluator.stop != nullptr && evaluator.stop->stop_requested();
+  const bool is_unwanted = evaluator.pushed != kNoNode && node(evaluator.pushed).live == 0;
+  if (!has_stopped && !is_unwanted) return false;
+  for (const Frame& frame : evaluator.stack)
+    if (node(frame.node).live != 0) return false;
+  for (const auto& other : evaluators_)
+    if (other->is_in_use && other->waiting_on != kNoNode && owns(evaluator, other->waiting_on)) return false;
+  return true;
+}
+
+bool Engine::is_cancelled(Evaluator& evaluator) {
+  const std::uint32_t who = summons.load(std::memory_order_relaxed);
+  if (who == 0) [[likely]]
+    return false;
+  if (!is_parallel && (who & (kMayStop - kDropWaits)) != 0) let_in();
+  return is_superseded(evaluator) || is_dropped(evaluator);
 }
 
 void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {
   while (evaluator.stack.size() > base) {
     const NodeId id = evaluator.stack.back().node;
     Node& node = this->node(id);
+    if (is_member(evaluator, id)) {
+      evaluator.stack.pop_back();
+      continue;
+    }
     node.clear(kBusy);
     if (node.live != 0 && node.condition() == kDirty) enqueue(id, node);  // I5
     evaluator.stack.pop_back();
@@ -33,6 +58,10 @@ void Engine::clear_busy(Evaluator& evaluator, std::size_t base) {
 }
 
 bool Engine::owns(const Evaluator& evaluator, NodeId id) const noexcept {
+  return stands_in(evaluator, id) || is_member(evaluator, id);
+}
+
+bool Engine::stands_in(const Evaluator& evaluator, NodeId id) const noexcept {
   for (auto frame = evaluator.stack.rbegin(); frame != evaluator.stack.rend(); ++frame)
     if (frame->node == id) return true;
   return false;
@@ -58,16 +87,18 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
     stack.push_back(frame);
   };
   const auto pop_frame = [&] {
-    node(stack.back().node).clear(kBusy);
+    if (!is_member(evaluator, stack.back().node)) node(stack.back().node).clear(kBusy);
     stack.pop_back();
     if (is_parallel) left_.notify_all();
   };
   while (node(first).has(kBusy)) {
-    if (owns(evaluator, first) || !wait_for(evaluator, first)) report_cycle(evaluator, first);
+    if (stands_in(evaluator, first)) close_cycle(evaluator, first);
+    if (is_member(evaluator, first)) break;
+    wait_for(evaluator, first);
   }
   push_frame(first, wants_value);
   while (stack.size() > base) {
-    if (is_cancelled(evaluator)) [[unlikely]] {
+    if (evaluator.gives_way_to != nullptr || is_cancelled(evaluator)) [[unlikely]] {
       evaluator.is_unwinding = evaluator.depth != 0;
       throw Unwind{};
     }
@@ -84,11 +115,12 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
         const NodeId dependency = subs[frame.next].node;
         Node& used = this->node(dependency);
         if (used.has(kBusy)) {
-          if (owns(evaluator, dependency) || !wait_for(evaluator, dependency)) {
+          if (owns(evaluator, dependency)) {
             // It would ask for what waits for it: let it run and find the cycle.
             node.become(kDirty);
             break;
           }
+          wait_for(evaluator, dependency);
           below = dependency;  // look again
           break;
         }
@@ -121,19 +153,37 @@ void Engine::ensure(Evaluator& evaluator, NodeId first, bool wants_value) {
       continue;
     }
     // It gave up; only the outermost comes here.
+    if (!evaluator.new_heads.empty()) {
+      if (evaluator.cycle != nullptr) throw Unwind{};  // which grows
+      clear_busy(evaluator, base);
+      solve(evaluator);
+      while (this->node(first).has(kBusy)) wait_for(evaluator, first);
+      push_frame(first, wants_value);
+      continue;
+    }
     const NodeId missing = evaluator.suspended_on;
     evaluator.suspended_on = kNoNode;
-    if (missing == kNoNode || this->node(missing).has(kBusy)) continue;
+    if (missing == kNoNode || (this->node(missing).has(kBusy) && !is_member(evaluator, missing))) continue;
     pin(missing);
     evaluator.pinned.push_back(missing);
     push_frame(missing, true);
   }
 }
 
+// Somebody asked for what waits for him.
+void Engine::close_cycle(Evaluator& evaluator, NodeId id) {
+  for (auto frame = evaluator.stack.rbegin(); frame != evaluator.stack.rend(); ++frame) {
+    if (function(node(frame->node)).spec.has_start) evaluator.new_heads.push_back(frame->node);
+    if (frame->node == id) break;
+  }
+  if (evaluator.new_heads.empty()) report_cycle(evaluator, id);
+  evaluator.is_unwinding = evaluator.depth != 0;
+  throw Unwind{};
+}
+
 void Engine::report_cycle(Evaluator& evaluator, NodeId id) {
   std::size_t at = evaluator.stack.size();
-  while (at > 1 && evaluator.stack[at - 1].node != id)
-    --at;  // not there: the rest is on other threads' stacks
+  while (evaluator.stack[at - 1].node != id) --at;
   std::string path = "cycle: ";
   constexpr std::size_t kShownMax = 16;
   const std::size_t length = evaluator.stack.size() - (at - 1);
@@ -150,30 +200,43 @@ void Engine::report_cycle(Evaluator& evaluator, NodeId id) {
   throw DependencyFailed({Code::would_deadlock, std::move(path)});
 }
 
-// False: whoever is at work on it waits, over however many threads, for this one.
-bool Engine::wait_for(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS {
-  NodeId wanted = id;
-  for (std::size_t hops = 0; hops <= evaluators_.size(); ++hops) {
+// Waits until something has happened to the node. Where whoever is at work on it waits, over however many
+// threads, for this one, they are in a cycle: the others give up what they hold, so that it comes to stand on
+// one stack, where it is found and named.
+void Engine::wait_for(Evaluator& evaluator, NodeId id) NO_THREAD_SAFETY_ANALYSIS {
+  std::vector<Evaluator*> ring;
+  for (NodeId wanted = id; ring.size() <= evaluators_.size();) {
     Evaluator* owner = nullptr;
     for (const auto& other : evaluators_)
       if (other.get() != &evaluator && other->is_in_use && owns(*other, wanted)) owner = other.get();
-    if (owner == nullptr || owner->waiting_on == kNoNode) break;
-    // What it met on its way is part of the cycle, if it is one.
+    if (owner == nullptr || owner->waiting_on == kNoNode || owner->gives_way_to != nullptr) break;
+    ring.push_back(owner);
     wanted = owner->waiting_on;
     if (!owns(evaluator, wanted)) continue;
-    for (const auto& other : evaluators_)
-      if (other->is_in_use && other->waiting_on != kNoNode)
-        for (Frame& frame : other->stack) frame.is_tainted = true;
-    return false;
+    for (Evaluator* const other : ring) other->gives_way_to = &evaluator;
+    left_.notify_all();
+    break;
   }
+  if (evaluator.waiting_on == kNoNode) ++stats_.joined;
   evaluator.waiting_on = id;
   left_.wait(mutex_);
   evaluator.waiting_on = kNoNode;
-  if (is_cancelled(evaluator)) {
+  if (evaluator.gives_way_to != nullptr || is_cancelled(evaluator)) {
     evaluator.is_unwinding = evaluator.depth != 0;
     throw Unwind{};
   }
-  return true;
+}
+
+// After it gave up: lets the other one finish before it comes again.
+void Engine::give_way(Evaluator& evaluator) NO_THREAD_SAFETY_ANALYSIS {
+  const Evaluator* const other = std::exchange(evaluator.gives_way_to, nullptr);
+  if (other == nullptr) return;
+  for (const std::uint64_t turn = other->turn;
+       other->is_in_use && other->turn == turn && !other->stack.empty() && !is_superseded(evaluator);) {
+    ++waiting_;
+    left_.wait(mutex_);
+    --waiting_;
+  }
 }
 
 }  // namespace larder::reactive
@@ -189,7 +252,8 @@ void require_node(Run& run, NodeId id) {
     evaluator.is_unwinding = true;
     throw Unwind{};
   }
-  while (!engine.is_ready(engine.node(id))) engine.ensure(evaluator, id, true);
+  while (!engine.is_ready(engine.node(id)) && !engine.join_cycle(evaluator, id))
+    engine.ensure(evaluator, id, true);
 }
 
 }  // namespace larder::detail

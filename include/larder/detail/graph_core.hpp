@@ -7,8 +7,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "larder/bytes.hpp"
 #include "larder/detail/graph_node.hpp"
@@ -54,6 +56,7 @@ struct Digest {
 // What the engine must know of a type, the type taken away. Words hold what graph_node.hpp says.
 struct KeyType {
   bool is_boxed = false;
+  const char* name = "";  // the same in every run of the same program
   std::string (*text)(Word) = nullptr;
   std::uint64_t (*hash)(Word) = nullptr;
   // Null where the type cannot be written down.
@@ -63,6 +66,7 @@ struct KeyType {
 };
 struct ValueType {
   bool is_boxed = false;
+  const char* name = "";
   bool (*equal)(Word, Word) = nullptr;      // null: equal words
   std::uint64_t (*weight)(Word) = nullptr;  // bytes beyond the node; null: none
   bool (*digest)(Word, Digest&) = nullptr;  // null: a dropped value cannot be compared with its successor
@@ -78,9 +82,10 @@ struct FunctionSpec {
   // Null for inputs. `key` stays what it is during the call.
   Word (*run)(void* callable, Context& context, Word key, bool& has_failed) = nullptr;
   std::shared_ptr<void> callable;
-  bool has_start = false;  // cycles through it have a value to start from
+  bool has_start = false;  // cycles through it start from `start`
   Word start = 0;
-  std::uint32_t rounds_max = 0;
+  unsigned rounds_max = 0;  // 0: `start` is its value wherever it is on a cycle
+  bool is_outside = false;  // what it reads is not in the graph and may be different whenever it runs
 };
 
 // A declared function or input. Fixed but for its table.
@@ -99,7 +104,8 @@ struct FunctionCore {
 struct GraphHot {
   std::atomic<std::uint64_t> phase{0};
   std::atomic<Node*>* chunks = nullptr;
-  std::atomic<std::uint32_t> commits_waiting{0};
+  // Not zero: whoever runs must look up at his next call on his context. A sum of the summons below.
+  std::atomic<std::uint32_t> summons{0};
   // During a push: the level at work. Nodes above it may be clean and yet out of date, until `settled` says
   // which push found them up to date. Between pushes every node is as its condition says.
   std::uint32_t floor = std::numeric_limits<std::uint32_t>::max();
@@ -108,6 +114,12 @@ struct GraphHot {
   bool holds = false;        // what a function was handed must be kept alive for it
 };
 inline constexpr unsigned kChunkBits = 15;
+// Who summons: commits that wait, and tears; threads at the door that drop an asker; askers that may be
+// dropped at any time; a push some of whose askers were dropped.
+inline constexpr std::uint32_t kCommitWaits = 1;
+inline constexpr std::uint32_t kDropWaits = 1u << 10;
+inline constexpr std::uint32_t kMayStop = 1u << 20;
+inline constexpr std::uint32_t kHasDropped = 1u << 30;
 
 inline Node& node_at(const GraphHot& graph, NodeId id) noexcept {
   return graph.chunks[id >> kChunkBits].load(std::memory_order_acquire)[id & ((1u << kChunkBits) - 1)];
@@ -147,6 +159,7 @@ struct Run {
   bool passes_on = false;   // the error is that of something it depends on
   bool is_volatile = false;
   bool is_tainted = false;  // saw a cycle: not kept over a revision
+  bool is_touched = false;  // read what a cycle that is being solved has made so far
   std::uint64_t cost = 0;   // nanoseconds, where a policy asks for it
 };
 
@@ -156,6 +169,10 @@ struct Run {
 LARDER_API void require_node(Run& run, NodeId id);
 // Records `id` where it differs from what was expected.
 LARDER_API void record_node(Run& run, NodeId id);
+// Makes all that nobody is making yet, with the help of other threads.
+LARDER_API void make_together(Run& run, const std::vector<NodeId>& nodes);
+// Who waits inside looks up.
+LARDER_API void wake_graph(GraphHot& graph);
 LARDER_API void hold_word(Run& run, Word word);
 LARDER_API NodeId add_node(GraphHot& graph, FunctionCore& function, std::uint64_t hash, Word key);
 [[noreturn]] LARDER_API void throw_failed(Word error);
@@ -190,6 +207,11 @@ class LARDER_API GraphEntry {
   // Brings the node up to date. False: a newer revision is waiting; leave and come again.
   // With many `tries` behind it, it stays and lets the newer one wait.
   bool make(NodeId id, unsigned tries);
+  // The same for all live nodes.
+  bool settle(unsigned tries);
+  // From now on what it makes is given up when a stop is requested. False: it is already. `stop` must outlive
+  // the entry.
+  bool stops_with(const std::stop_token& stop);
   // Makes it live; counts.
   void want(NodeId id);
 

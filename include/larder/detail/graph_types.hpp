@@ -10,12 +10,14 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "larder/bytes.hpp"
 #include "larder/detail/graph_core.hpp"
+#include "larder/detail/graph_written.hpp"
 
 namespace larder::detail {
 
@@ -131,6 +133,29 @@ struct ValueOf {
   static const V& look(Word word) noexcept { return unboxed<V>(word); }
 };
 
+// How a key or value is written down, where its type knows.
+template <typename T, bool kInWord, typename Type>
+void give_writing(Type& type) {
+  type.name = typeid(T).name();
+  if constexpr (IsWritten<T>) {
+    type.write = [](Word word, std::string& to) {
+      if constexpr (kInWord)
+        Written<T>::write(from_word<T>(word), to);
+      else
+        Written<T>::write(unboxed<T>(word), to);
+    };
+    type.read = [](std::string_view from, Word& word) {
+      T object{};
+      if (!Written<T>::read(from, object)) return false;
+      if constexpr (kInWord)
+        word = to_word(object);
+      else
+        word = boxed<T>(std::move(object));
+      return true;
+    };
+  }
+}
+
 template <typename K, typename V>
 FunctionSpec spec_of(std::string name) {
   FunctionSpec spec;
@@ -145,7 +170,9 @@ FunctionSpec spec_of(std::string name) {
       return unboxed<K>(a) == unboxed<K>(b);
     }
   };
+  give_writing<K, KeyOf<K>::kIsWord>(spec.key);
   spec.value.is_boxed = !kFits<V>;
+  give_writing<V, kFits<V>>(spec.value);
   if constexpr (kFits<V>) {
     if constexpr (!kBitwise<V> && !std::is_empty_v<V>) {
       static_assert(std::equality_comparable<V>, "values are compared: give the type an operator==");
