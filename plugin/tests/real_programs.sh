@@ -4,21 +4,9 @@
 # in the environment (1) says how often each source is compiled for that.
 # Usage: real_programs.sh LARDER CLANG   (77: no such clang, or the sources are not to be had)
 # shellcheck disable=SC2015 # what fails here ends the test, whichever part of a line it is
-set -eu
-larder=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
-clang=$2
-if [ "$clang" = missing ]; then
-  echo "SKIP: $3 or its clang is not installed"
-  exit 77
-fi
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-fail() {
-  echo "$*" >&2
-  exit 1
-}
+# shellcheck source=plugin/tests/prologue.sh
+. "$(dirname "$0")/prologue.sh"
+larder=$subject
 
 # The machine's own package sources, asked for source packages, without changing them.
 mkdir -p apt/lists/partial apt/parts
