@@ -663,6 +663,9 @@ void Rewriter::rewrite(Function& function, const Summary& summary, const Signatu
       const unsigned count = size > kStrideSizeMax ? 1 : kStride;
       SmallVector<Function*, kStride> levels{plain};
       while (levels.size() < count) levels.push_back(copy(*plain, name + kPlainSuffix));
+      // Small bodies that call each other all the time: across cache lines they lose what the stride saves.
+      if (count > 1)
+        for (Function* const level : levels) level->setAlignment(Align(64));
       for (unsigned i = 0; i < count; ++i) {
         bool is_first = true;
         for (CallBase* const call : self_calls(*levels[i], *plain)) {

@@ -226,7 +226,8 @@ uint64_t estimate(Function& function, const Purity& purity) {
         case Instruction::SDiv:
         case Instruction::URem:
         case Instruction::SRem:
-          cycles += 20;
+          // By a constant it is a product and a shift.
+          cycles += isa<Constant>(instruction.getOperand(1)) ? 4 : 20;
           continue;
         case Instruction::FDiv:
         case Instruction::FRem:
@@ -248,6 +249,9 @@ uint64_t estimate(Function& function, const Purity& purity) {
         case Instruction::SExt:
         case Instruction::Trunc:
         case Instruction::Ret:
+          continue;
+        case Instruction::Br:
+          cycles += instruction.getNumOperands() > 1;  // jumps alone vanish
           continue;
         default:
           break;

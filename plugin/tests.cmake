@@ -35,3 +35,14 @@ foreach(version 14 16 19)
   set_tests_properties(e2e_reuse_real_programs_${version} PROPERTIES LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
   larder_reuse_test(stress_reuse_random_programs_${version} stress generate.py ${version} 1000 300 --every-level)
 endforeach()
+
+# Every rule taken away from a copy of the plugin, to see its test fail.
+set(newest missing llvm-19-dev)
+foreach(version 14 16 19)
+  if(version IN_LIST LARDER_PLUGIN_VERSIONS AND LARDER_CLANG_${version})
+    set(newest ${LARDER_CLANG_${version}} ${version})
+  endif()
+endforeach()
+add_test(NAME stress_reuse_rules_are_needed
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/mutate.py ${newest})
+set_tests_properties(stress_reuse_rules_are_needed PROPERTIES LABELS stress TIMEOUT 1800 SKIP_RETURN_CODE 77)

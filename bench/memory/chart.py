@@ -1,19 +1,14 @@
 """Draws the result of run.py as one SVG: a dot for one thread, a ring for two, nanoseconds on a log scale."""
 import math
-from html import escape
+
+from svg import FAINT, INK, LARDER, PEER, SOFT, document, text
 
 WIDTH = 980
 LEFT, RIGHT = 366, 40       # room for the names; room beyond the last tick
 ROW, HEAD, PANEL_GAP = 22, 58, 34
-INK, SOFT, FAINT = "#1f2328", "#656d76", "#d8dee4"
-COLOURS = {"larder": "#b7410e", "peer": "#33658a", "beside": "#7a7f87", "floor": "#57606a"}
+COLOURS = {"larder": LARDER, "peer": PEER, "beside": "#7a7f87", "floor": "#57606a"}
 HELD = {"inline": "value in the table", "visit": "used in place", "shared_ptr": "shared_ptr", "handle": "owning handle",
         "guard": "guard", "guard_16": "one guard for 16", "reference": "reference", "pointer": "array[i] → value"}
-
-
-def text(x, y, words, size=13, colour=INK, anchor="start", weight="normal"):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{escape(words)}</text>')
 
 
 def number(ns):
@@ -87,6 +82,4 @@ def draw(result):
     facts = result["machine"]
     body.append(text(24, y - 8, f"{facts['processor']}, {facts['cores']} cores, commit {facts['commit'][:12]}, medians of "
                      f"{result['rounds']} rounds, designs taking turns", 10.5, SOFT))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 10:.0f}" width="{WIDTH}" height="{y + 10:.0f}" '
-            'font-family="Inter, \'Segoe UI\', \'DejaVu Sans\', sans-serif">\n'
-            '<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(body) + "\n</svg>\n")
+    return document(WIDTH, y + 10, body)

@@ -3,18 +3,14 @@ scale."""
 import math
 from html import escape
 
+from svg import FAINT, INK, LARDER, PEER, SOFT, document, text
+
 WIDTH, HEIGHT = 1180, 560
 LEFT, RIGHT, TOP, BOTTOM = 74, 24, 104, 110
-INK, SOFT, FAINT = "#1f2328", "#656d76", "#d8dee4"
-COLOURS = {"plain": "#9aa1a9", "round_robin": "#86bbd8", "lru_vector": "#33658a", "lru_hash": "#2f4858",
-           "larder": "#b7410e", "by_hand": "#f6ae2d"}
+COLOURS = {"plain": "#9aa1a9", "round_robin": "#86bbd8", "lru_vector": PEER, "lru_hash": "#2f4858",
+           "larder": LARDER, "by_hand": "#f6ae2d"}
 NAMES = {"plain": "plain -O2", "round_robin": "round robin (Kumar)", "lru_vector": "LRU vector", "lru_hash": "LRU hash",
          "larder": "larder", "by_hand": "written by hand"}
-
-
-def text(x, y, words, size=13, colour=INK, anchor="start", weight="normal"):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{escape(words)}</text>')
 
 
 def draw(result, programs, strategies):
@@ -62,6 +58,4 @@ def draw(result, programs, strategies):
     facts = result["machine"]
     body.append(text(24, HEIGHT - 14, f"{facts['processor']}, {facts['cores']} cores, commit {facts['commit'][:12]}; medians, "
                      "modes taking turns; below the names: larder's speed-up over plain -O2", 10.5, SOFT))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            'font-family="Inter, \'Segoe UI\', \'DejaVu Sans\', sans-serif">\n'
-            '<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(body) + "\n</svg>\n")
+    return document(WIDTH, HEIGHT, body)

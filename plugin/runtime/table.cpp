@@ -62,7 +62,7 @@ constexpr uint64_t kTimingCycles = 60;
 constexpr uint64_t kSlowCycles = 70;
 constexpr uint64_t kLeaveCycles = 50;
 constexpr uint64_t kFullCyclesMin = 30000;  // a second half of a look may always take as long, and
-constexpr uint64_t kFullShare = 40;         // a fortieth of the time since the table was made
+constexpr uint64_t kFullShare = 100;        // a hundredth of the time since the table was made
 constexpr uint64_t kOutlier = 1 << 20;      // the thread was interrupted
 
 bool is_linear(const Site& site) {
@@ -408,6 +408,7 @@ void clear(Table& table, Place& place) {
   table.is_shallow = false;
   table.pause = pause_first(table);
   table.misses_max = kMissesFirst;
+  table.born = cycles_now();
   begin(table, place);
 }
 

@@ -1,22 +1,10 @@
 #!/bin/sh
 # shellcheck disable=SC2015 # what fails here ends the test, whichever part of a line it is
 # `larder cc`, the profile and `larder reuse-report`, end to end. Usage: cc_test.sh LARDER CLANG   (77: no such clang)
-set -eu
-larder=$(realpath "$1")
-clang=$2
-if [ "$clang" = missing ]; then
-  echo "SKIP: $3 or its clang is not installed"
-  exit 77
-fi
-folder=$(mktemp -d)
-scratch="$folder/with a blank"
-mkdir "$scratch"
-trap 'rm -rf "$folder"' EXIT
-cd "$scratch"
-fail() {
-  echo "$*" >&2
-  exit 1
-}
+blank="with a blank "
+# shellcheck source=plugin/tests/prologue.sh
+. "$(dirname "$0")/prologue.sh"
+larder=$subject
 
 cat >ways.c <<'END'
 #include <stdio.h>

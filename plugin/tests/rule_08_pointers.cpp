@@ -1,7 +1,8 @@
 // Rule 8: behind a pointer of known extent the bytes are the key; of unknown extent, or written through, it stays.
 // REMARK: by_reference(Point const&, int): memoized
 // REMARK: unknown_extent(int const*, int): not memoized: it is not known how much it reads behind a pointer
-// REMARK: writes_through(Point&, int): not memoized
+// REMARK: beyond(Point const&, int): not memoized: it is not known how much it reads behind a pointer
+// REMARK: writes_through(Point&, int): not memoized: it may write behind a pointer
 // REMARK: gives_address(int): not memoized: it returns an address
 // REMARK: by_value(Big): memoized
 // RUN
@@ -14,6 +15,7 @@ __attribute__((noinline)) double by_reference(const Point& p, int n) {
   return sum;
 }
 int unknown_extent(const int* p, int n) { int s = 0; for (int i = 1; i < n; ++i) s += p[i] / i; return s; }
+int beyond(const Point& p, int n) { int s = 0; for (int i = 1; i < n; ++i) s += (&p)[1].y / i; return s; }
 int writes_through(Point& p, int n) { int s = 0; for (int i = 1; i < n; ++i) s += n / i; p.y = s; return s; }
 int numbers[4];
 int* gives_address(int n) { int s = 0; for (int i = 1; i < n; ++i) s += n / i; return numbers + (s & 3); }

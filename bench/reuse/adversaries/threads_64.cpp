@@ -3,26 +3,8 @@
 #include <thread>
 #include <vector>
 
-#include "program.hpp"
-
-namespace {
-
-__attribute__((noinline, annotate("reuse"))) int leaf(int number, int seed) {
-  unsigned state = static_cast<unsigned>(number) * 2654435761u + static_cast<unsigned>(seed);
-  for (int i = 0; i < 40; ++i) state = (state ^ state >> 15) * 2246822519u + 1;
-  return static_cast<int>(state) + EXECUTED(number);
-}
-
-int knapsack(int items, int limit) {
-  if (items == 0) return 0;
-  const int weight = 1 << items;
-  const int without = knapsack(items - 1, limit);
-  if (weight > limit) return without + EXECUTED(items);
-  const int with = weight + (limit & 1) + knapsack(items - 1, limit - weight);
-  return (with > without ? with : without) + EXECUTED(items);
-}
-
-}  // namespace
+#include "knapsack.hpp"
+#include "leaf.hpp"
 
 volatile int calls = 20000;
 
