@@ -68,6 +68,8 @@ struct Made {
   Bytes bytes{};
   std::string log{};  // what the maker said, kept with the product
   bool keep = true;   // false: hand it out, to those who wait for it too, and keep it nowhere
+  // What having it saves, when that is not the time that the maker took.
+  std::optional<Nanoseconds> cost{};
 };
 
 // What a request gives.
@@ -84,6 +86,7 @@ struct Origin {
   Nanoseconds cost{0};
   std::string_view log{};
   std::span<const Text> texts{};
+  bool replace = false;  // on disk, in the place of what is kept for this recipe
 };
 
 // Which entries are meant; what is left empty says nothing. The default means all.
