@@ -6,10 +6,12 @@
 
 #include <string>
 
+#include "larder/export.h"
+
 namespace larder {
 
 // Hooks the library in which `address` lies; again and again is the same as once. Empty when whatever it does
 // with files will be heard of; else why not.
-std::string hook_files(const void* address);
+LARDER_API std::string hook_files(const void* address);
 
 }  // namespace larder

@@ -196,6 +196,10 @@ void FileRecording::tell_forbidden(std::string_view what, std::string_view path)
   });
 }
 
+void FileRecording::tell_unheard(const std::string& why) noexcept {
+  tell([&](FileRecording& to) NO_THREAD_SAFETY_ANALYSIS { to.forbid(why); });
+}
+
 SeenFiles FileRecording::finish() {
   SeenFiles seen;
   {

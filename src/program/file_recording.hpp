@@ -13,6 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "format/file_closures.hpp"
+#include "larder/export.h"
 
 namespace larder {
 
@@ -51,11 +52,12 @@ class FileRecording {
 
   // Told by the hooks. Nothing is thrown: a recording that cannot hold what it is told forbids keeping.
   // `error` is errno of a call that failed, else 0. `fd` stays the caller's.
-  static void tell_looked(const char* path, int error, unsigned mode) noexcept;
-  static void tell_opened(const char* path, int error, int fd) noexcept;
-  static void tell_forbidden(std::string_view what, std::string_view path = {}) noexcept;
+  LARDER_API static void tell_looked(const char* path, int error, unsigned mode) noexcept;
+  LARDER_API static void tell_opened(const char* path, int error, int fd) noexcept;
+  LARDER_API static void tell_forbidden(std::string_view what, std::string_view path = {}) noexcept;
+  LARDER_API static void tell_unheard(const std::string& why) noexcept;
   // True when anybody would hear.
-  static bool is_any() noexcept;
+  LARDER_API static bool is_any() noexcept;
 
  private:
   template <typename Telling>

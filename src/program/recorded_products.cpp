@@ -143,6 +143,14 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
   };
   if (cache_ == nullptr) return make_alone();
   std::optional<Recorded> mine;
+  // What this thread made, with what the cache says of it: switched off, it makes aside.
+  const auto told = [&](const Result<Product>& by) {
+    auto made = to_got(base, *mine);
+    if (!made || !by) return made;
+    made->outcome = by->outcome;
+    if (by->reason != Reason::nothing_to_store) made->reason = by->reason;
+    return made;
+  };
   const Recipe list = list_recipe(base);
   for (bool is_second = false;; is_second = true) {
     auto listed = cache_->get_or_make(list, [&] {
@@ -151,7 +159,7 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
       const bool is_kept = !bytes.empty();
       return Made{.bytes = Bytes(std::move(bytes)), .log = {}, .keep = is_kept, .cost = Nanoseconds{0}};
     });
-    if (mine) return to_got(base, *mine);
+    if (mine) return told(listed);
     if (!listed) return fail(listed.error().code, std::move(listed.error().what));
     // Nothing: whoever made it meanwhile could not keep it.
     if (listed->bytes.empty()) return make_alone();
@@ -176,11 +184,7 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
               .bytes = mine->recipe ? encode_product(*mine->made) : Bytes(), .log = {}, .keep = is_asked};
         },
         {.texts = texts});
-    if (mine) {
-      auto made = to_got(base, *mine);
-      if (made && got) made->reason = got->reason;
-      return made;
-    }
+    if (mine) return told(got);
     if (!got) return fail(got.error().code, std::move(got.error().what));
     if (got->bytes.empty()) return make_alone();
     auto product = decode_product(got->bytes);
