@@ -12,8 +12,8 @@ namespace larder::nvrtc {
 namespace {
 
 template <typename Function>
-void find(void* library, const char* name, Function& function) noexcept {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
+void get(Find find, void* library, const char* name, Function& function) noexcept {
+  function = reinterpret_cast<Function>(find(library, name));
 }
 
 int find_loaded(dl_phdr_info* info, std::size_t, void* to) {
@@ -38,25 +38,30 @@ void* load(const std::string& library) {
 
 }  // namespace
 
-bool find_functions(void* library, Functions& f) noexcept {
+bool find_functions(void* library, Functions& f, Find find) noexcept {
   f = {};
-  find(library, "nvrtcVersion", f.version);
-  find(library, "nvrtcCreateProgram", f.create_program);
-  find(library, "nvrtcDestroyProgram", f.destroy_program);
-  find(library, "nvrtcCompileProgram", f.compile_program);
-  find(library, "nvrtcGetPTXSize", f.get_ptx_size);
-  find(library, "nvrtcGetPTX", f.get_ptx);
-  find(library, "nvrtcGetProgramLogSize", f.get_program_log_size);
-  find(library, "nvrtcGetProgramLog", f.get_program_log);
-  find(library, "nvrtcAddNameExpression", f.add_name_expression);
-  find(library, "nvrtcGetLoweredName", f.get_lowered_name);
-  find(library, "nvrtcGetErrorString", f.get_error_string);
-  find(library, "nvrtcGetCUBINSize", f.get_cubin_size);
-  find(library, "nvrtcGetCUBIN", f.get_cubin);
-  find(library, "nvrtcGetLTOIRSize", f.get_lto_ir_size);
-  find(library, "nvrtcGetLTOIR", f.get_lto_ir);
-  find(library, "nvrtcGetOptiXIRSize", f.get_optix_ir_size);
-  find(library, "nvrtcGetOptiXIR", f.get_optix_ir);
+  get(find, library, "nvrtcVersion", f.version);
+  get(find, library, "nvrtcCreateProgram", f.create_program);
+  get(find, library, "nvrtcDestroyProgram", f.destroy_program);
+  get(find, library, "nvrtcCompileProgram", f.compile_program);
+  get(find, library, "nvrtcGetPTXSize", f.get_ptx_size);
+  get(find, library, "nvrtcGetPTX", f.get_ptx);
+  get(find, library, "nvrtcGetProgramLogSize", f.get_program_log_size);
+  get(find, library, "nvrtcGetProgramLog", f.get_program_log);
+  get(find, library, "nvrtcAddNameExpression", f.add_name_expression);
+  get(find, library, "nvrtcGetLoweredName", f.get_lowered_name);
+  get(find, library, "nvrtcGetErrorString", f.get_error_string);
+  get(find, library, "nvrtcGetCUBINSize", f.get_cubin_size);
+  get(find, library, "nvrtcGetCUBIN", f.get_cubin);
+  get(find, library, "nvrtcGetLTOIRSize", f.get_lto_ir_size);
+  get(find, library, "nvrtcGetLTOIR", f.get_lto_ir);
+  if (f.get_lto_ir == nullptr) {
+    get(find, library, "nvrtcGetNVVMSize", f.get_lto_ir_size);
+    get(find, library, "nvrtcGetNVVM", f.get_lto_ir);
+  }
+  get(find, library, "nvrtcGetOptiXIRSize", f.get_optix_ir_size);
+  get(find, library, "nvrtcGetOptiXIR", f.get_optix_ir);
+  get(find, library, "nvrtcSetFlowCallback", f.set_flow_callback);
   return f.version != nullptr && f.create_program != nullptr && f.destroy_program != nullptr &&
          f.compile_program != nullptr && f.get_ptx_size != nullptr && f.get_ptx != nullptr &&
          f.get_program_log_size != nullptr && f.get_program_log != nullptr &&
@@ -70,7 +75,7 @@ const Functions* loaded_functions(const std::string& library) {
   if (handle == nullptr) return nullptr;
   const MutexLock lock(*mutex);
   const auto [place, is_new] = known->try_emplace(handle);
-  if (is_new && !find_functions(handle, place->second)) {
+  if (is_new && !find_functions(handle, place->second, ::dlsym)) {
     known->erase(place);
     return nullptr;
   }

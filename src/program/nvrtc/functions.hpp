@@ -28,18 +28,20 @@ struct Functions {
   Code (*add_name_expression)(Program program, const char* expression);
   Code (*get_lowered_name)(Program program, const char* expression, const char** lowered);
   const char* (*get_error_string)(Code code);
-  // Since 11.1, 11.4 (as NVVM before) and 12.0: may be null.
+  // Since 11.1, 11.4 and later: may be null.
   Code (*get_cubin_size)(Program program, std::size_t* size);
   Code (*get_cubin)(Program program, char* cubin);
   Code (*get_lto_ir_size)(Program program, std::size_t* size);
   Code (*get_lto_ir)(Program program, char* ir);
   Code (*get_optix_ir_size)(Program program, std::size_t* size);
   Code (*get_optix_ir)(Program program, char* ir);
+  Code (*set_flow_callback)(Program program, int (*callback)(void* payload, void* reserved), void* payload);
 };
 
-// By dlsym from `library`, a handle of dlopen's or RTLD_NEXT. False when one that every release has is
-// missing.
-bool find_functions(void* library, Functions& functions) noexcept;
+// From `library`, a handle of dlopen's or RTLD_NEXT, by `find`, which is dlsym's. False when one that every
+// release has is missing.
+using Find = void* (*)(void* library, const char* name);
+bool find_functions(void* library, Functions& functions, Find find) noexcept;
 
 // The loaded libnvrtc of this process, else the one of that name, else what the loader finds. Never unloaded.
 // Null when there is none.
