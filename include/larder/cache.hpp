@@ -198,7 +198,7 @@ class LARDER_API Cache {
   // comes back after it. Bundles are read-only and stay: the result says how many entries they hold.
   Cleared clear(const Selector& selector = {});
 
-  // Writes what waits to be written; false when `deadline` passed first.
+  // Writes what waits to be written, and what was counted and missed; false when `deadline` passed first.
   bool flush(std::chrono::nanoseconds deadline = std::chrono::seconds(5));
   // Writes what waits, until `deadline`; what is unwritten then is lost. Ends the threads. Requests
   // afterwards make. Takes longer than `deadline` only for the one file that is being written when it passes.

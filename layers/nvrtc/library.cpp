@@ -34,6 +34,10 @@ void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
   slots_mutex.unlock();
 }
 
+// Setting up a policy that learns takes longer than a small program's whole answer, and these tiers are never
+// full.
+constexpr const char* kPolicy = "lru";
+
 // One for all libraries; null when it cannot be used.
 Cache* open_cache() {
   Options options;
@@ -41,6 +45,7 @@ Cache* open_cache() {
   options.memory = false;         // the program cache keeps what is in use
   options.write_behind_size = 0;  // nothing is left to do when the process ends
   options.preload = false;
+  options.memory_policy = kPolicy;
   static Cache* const cache = [&] {
     auto* const opened = new Cache(Cache::open(options));
     return opened->stats().has_disk ? opened : nullptr;
@@ -150,12 +155,20 @@ Programs* Library::programs() noexcept {
     }
     auto api = NvrtcApi::open(*real);
     if (!api) return nullptr;
-    programs_ =
-        new Programs(std::move(*api), cache, {.programs = {}, .kernels = {}, .remember_failures = true});
+    ProgramCacheOptions options{.remember_failures = true};
+    options.programs.policy = options.kernels.policy = kPolicy;
+    programs_ = new Programs(std::move(*api), cache, options);
     has_failed_ = false;
   } catch (...) {  // whatever it is, the program goes on without larder
   }
   return programs_;
+}
+
+void take_notes() noexcept {
+  try {
+    if (Cache* const cache = open_cache()) cache->flush(std::chrono::seconds(1));
+  } catch (...) {  // larder why knows less
+  }
 }
 
 void report(std::string_view outcome, Nanoseconds cost, std::string_view why_not) noexcept {

@@ -43,6 +43,9 @@ class Library {
   bool has_failed_ GUARDED_BY(mutex_) = false;
 };
 
+// Writes down what was missed: nothing is left to do when the process ends.
+void take_notes() noexcept;
+
 // Appends one request to what `larder run --report` reads.
 void report(std::string_view outcome, Nanoseconds cost, std::string_view why_not) noexcept;
 

@@ -92,6 +92,7 @@ std::optional<Code> answer(int slot, HostProgram& host, int count, const char* c
   }
   ProgramAnswer told;
   auto got = programs->get_or_build({&target, 1}, input, &told);
+  if (told.outcome == Outcome::made || told.outcome == Outcome::failed) take_notes();
   if (got) {
     host.served = std::move(*got);
     report(name(told.outcome), told.cost, told.why_not);

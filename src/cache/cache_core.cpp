@@ -94,7 +94,9 @@ void CacheCore::open_bundles() {
 }
 
 bool CacheCore::flush(std::chrono::nanoseconds deadline) {
-  return writes_ == nullptr || writes_->flush(deadline);
+  const bool has_written = writes_ == nullptr || writes_->flush(deadline);
+  take_notes();
+  return has_written;
 }
 
 void CacheCore::close(std::chrono::nanoseconds deadline) {
