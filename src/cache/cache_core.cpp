@@ -22,6 +22,7 @@ MemoryOptions memory_options(const Options& said) {
   const bool keeps = *said.memory && !*said.disable;
   if (!keeps) {
     options.bytes_max = 0;
+    options.policy = "lru";  // what keeps nothing need not learn whom to keep
     return options;
   }
   constexpr auto kNoLimit = std::numeric_limits<std::uint64_t>::max();
