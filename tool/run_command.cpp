@@ -223,6 +223,9 @@ class Layers {
  public:
   // Nothing when larder or its disk is switched off: the program is started as it would be without.
   void prepare(const Call& call, bool wants_report) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return;  // a sanitizer's library cannot be preloaded into programs that have none
+#endif
     const Options options = call.options();
     if (*options.disable || !*options.persistent || options.dir->empty()) return;
     const std::string shim = find_part("larder_nvrtc_shim.so");
@@ -245,7 +248,9 @@ class Layers {
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
-  const std::vector<std::string>& variables() const noexcept { return variables_; }
+  const std::vector<std::string>& variables() const noexcept {
+    return variables_;
+  }
 
   // A line of a layer: its name, outcome, cost in nanoseconds, why it could not be kept.
   void report(Console& console) const {

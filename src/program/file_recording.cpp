@@ -149,7 +149,10 @@ void FileRecording::note_opened(const char* path, int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return forbid("file " + std::string(path) + " could not be looked at");
   if (S_ISDIR(status.st_mode)) return forbid("its compiler lists the folder " + std::string(path));
-  if (!S_ISREG(status.st_mode)) return forbid(std::string(path) + " is no file with a lasting content");
+  const std::string_view name(path);
+  if (!S_ISREG(status.st_mode) || name.starts_with("/proc/") || name.starts_with("/sys/")) {
+    return forbid(std::string(path) + " is no file with a lasting content");
+  }
   SeenFile* const file = note(path, FileState::file);
   if (file == nullptr) return;
   const format::FileStamp stamp = stamp_of(status);

@@ -223,6 +223,7 @@ TEST_F(RecordedTest, WhatCannotBeKnownIsNotKeptAndSaysWhy) {
       {[&] { file_asker_fopen(at("out").c_str(), "w"); }, "writes " + at("out")},
       {[&] { file_asker_fork(); }, "starts another process"},
       {[&] { file_asker_open("/dev/null"); }, "/dev/null is no file"},
+      {[&] { file_asker_open("/proc/self/stat"); }, "/proc/self/stat is no file"},
       {[&] { file_asker_open(scratch_.path().c_str()); }, "lists the folder"},
   };
   for (const auto& [act, why] : kCases) {
@@ -234,7 +235,7 @@ TEST_F(RecordedTest, WhatCannotBeKnownIsNotKeptAndSaysWhy) {
       EXPECT_NE(answer.why_not.find(why), std::string::npos) << answer.why_not;
     }
   }
-  EXPECT_EQ(api_->builds, 2 * 5);
+  EXPECT_EQ(api_->builds, 2 * 6);
 }
 
 TEST_F(RecordedTest, AHeaderWithTheTimeInItIsNotKept) {

@@ -78,8 +78,11 @@ std::string loaded_builtins(const Functions& functions, const std::string& name)
 
 std::string expected_builtins(const Functions& functions, const std::string& library,
                               const std::string& name) {
-  std::string line = loaded_builtins(functions, name);
-  if (!line.empty()) return line;
+  if (void* const loaded = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    std::string line = loaded_builtins(functions, name);
+    ::dlclose(loaded);
+    return line;
+  }
   for (const std::string& folder : folders_of(library)) {
     const std::string path = folder + '/' + name;
     if (exists(path)) return library_file_line(path);
