@@ -1,6 +1,7 @@
 // The libnvrtcs that one process uses through the shim: their real functions, and the program cache that
-// answers in their place. Slot 0 is the one that the program is linked to; the others are those that it has
-// loaded. Never freed: a program may call its last function after everything else has ended.
+// answers in their place. Slot 0 is the one behind the shim in the order in which the process looks up names,
+// for code that does not say which library it is linked to; the others are told by who calls or who asks
+// dlsym. Never freed: a program may call its last function after everything else has ended.
 #pragma once
 
 #include <memory>

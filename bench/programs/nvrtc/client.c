@@ -1,5 +1,5 @@
-// Compiles one source with NVRTC and prints the milliseconds from nvrtcCreateProgram to the last result in hand.
-// Usage: client SOURCE [OPTION...]; linked to libnvrtc.
+// Compiles one source with NVRTC and prints the milliseconds from nvrtcCreateProgram to the last result in
+// hand. Usage: client SOURCE [OPTION...]; linked to libnvrtc.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
