@@ -349,9 +349,10 @@ const Command kRunCommand{
     "Starts a program that knows nothing of larder. A driver that keeps a cache of its own (PoCL, Mesa) gets "
     "a "
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
-    "afterwards is kept as entries. The exit code is the program's, 128 and the signal's number when one "
-    "ended "
-    "it, 127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
+    "afterwards is kept as entries. What the program compiles with NVRTC is kept by a library that is "
+    "preloaded in front of it. The exit code is the program's, 128 and the signal's number when one ended "
+    "it, "
+    "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
     "anything of larder fails, the program is started as it would be without.",
     kArguments,
     false,
