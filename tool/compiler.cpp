@@ -33,8 +33,15 @@ std::vector<std::filesystem::path> folders() {
   }
   result.push_back(own / ".." / "plugin");
   result.push_back(own / ".." / "plugin" / "runtime");
+  result.push_back(own / ".." / "layers" / "nvrtc");
   return result;
 }
+
+std::string plugin_name(int version) {
+  return "larder_reuse_plugin_" + std::to_string(version) + ".so";
+}
+
+}  // namespace
 
 std::string find_part(const std::string& name) {
   for (const std::filesystem::path& folder : folders()) {
@@ -44,12 +51,6 @@ std::string find_part(const std::string& name) {
   }
   return {};
 }
-
-std::string plugin_name(int version) {
-  return "larder_reuse_plugin_" + std::to_string(version) + ".so";
-}
-
-}  // namespace
 
 int version_in(const std::string& path) {
   const std::size_t at = path.rfind("/llvm-");

@@ -15,6 +15,10 @@ Result<int> clang_version(const std::string& compiler);
 // Of a path such as /usr/lib/llvm-19/bin/clang; 0: it does not say.
 int version_in(const std::string& path);
 
+// A part of larder's called `name`, where an installed command finds it, else in its build folder; empty:
+// nowhere.
+std::string find_part(const std::string& name);
+
 struct ReuseParts {
   std::string plugin;
   std::string library;

@@ -9,14 +9,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <vector>
 
 #include "larder/cache.hpp"
 #include "program/adopted.hpp"
 #include "settings/units.hpp"
 #include "tool/command.hpp"
+#include "tool/compiler.hpp"
 
 extern char** environ;
 
@@ -75,7 +80,13 @@ class Signals {
 
 int start_and_wait(const std::vector<std::string>& words, const std::vector<std::string>& more, Call& call) {
   std::vector<std::string> lines = more;
-  for (char** each = environ; *each != nullptr; ++each) lines.emplace_back(*each);
+  // Of two lines for one variable programs may take either.
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view line(*each);
+    const std::string_view name = line.substr(0, line.find('=') + 1);
+    const auto is_it = [&](const std::string& said) { return !name.empty() && said.starts_with(name); };
+    if (std::none_of(more.begin(), more.end(), is_it)) lines.emplace_back(line);
+  }
   std::vector<char*> environment;
   std::vector<char*> arguments;
   for (std::string& line : lines) environment.push_back(line.data());
@@ -207,6 +218,76 @@ void report(const Adopted& adopted, Console& console) {
   }
 }
 
+// The libraries that stand between the program and its APIs, and where they tell of what they did.
+class Layers {
+ public:
+  // Nothing when larder or its disk is switched off: the program is started as it would be without.
+  void prepare(const Call& call, bool wants_report) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return;  // a sanitizer's library cannot be preloaded into programs that have none
+#endif
+    const Options options = call.options();
+    if (*options.disable || !*options.persistent || options.dir->empty()) return;
+    const std::string shim = find_part("larder_nvrtc_shim.so");
+    if (shim.empty() || shim.find_first_of(": ") != std::string::npos) return;
+    const std::string before = variable("LD_PRELOAD");
+    variables_.push_back("LD_PRELOAD=" + shim + (before.empty() ? "" : ":" + before));
+    variables_.push_back("LARDER_DIR=" + *options.dir);
+    if (!wants_report) return;
+    std::string path = (std::filesystem::temp_directory_path() / "larder-run-XXXXXX").string();
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0) return;
+    ::close(fd);
+    told_ = path;
+    variables_.push_back("LARDER_RUN_REPORT=" + path);
+  }
+  ~Layers() {
+    if (!told_.empty()) ::unlink(told_.c_str());
+  }
+  Layers() = default;
+  Layers(const Layers&) = delete;
+  Layers& operator=(const Layers&) = delete;
+
+  const std::vector<std::string>& variables() const noexcept {
+    return variables_;
+  }
+
+  // A line of a layer: its name, outcome, cost in nanoseconds, why it could not be kept.
+  void report(Console& console) const {
+    std::map<std::string, std::map<std::string, std::uint64_t>> outcomes;
+    std::map<std::string, std::uint64_t> why_not;
+    Nanoseconds saved{0};
+    std::ifstream lines(told_);
+    for (std::string layer, outcome, cost, why;
+         std::getline(lines, layer, '\t') && std::getline(lines, outcome, '\t') &&
+         std::getline(lines, cost, '\t') && std::getline(lines, why);) {
+      ++outcomes[layer][outcome];
+      if (!why.empty()) ++why_not[layer + ": " + why];
+      if (outcome.ends_with("_hit")) saved += Nanoseconds(std::strtoll(cost.c_str(), nullptr, 10));
+    }
+    for (const auto& [layer, of_layer] : outcomes) {
+      std::uint64_t asked = 0;
+      std::uint64_t hits = 0;
+      std::string tiers;
+      for (const auto& [outcome, count] : of_layer) {
+        asked += count;
+        if (outcome.ends_with("_hit")) hits += count;
+        tiers += (tiers.empty() ? "" : ", ") + std::to_string(count) + ' ' + outcome;
+      }
+      console.err("larder: " + printable(layer) + ": " + std::to_string(asked) + " programs asked, " +
+                  std::to_string(hits) + " hits (" + printable(tiers) + "); saved " +
+                  settings::readable_duration(saved) + '\n');
+    }
+    for (const auto& [why, count] : why_not) {
+      console.err("larder: " + std::to_string(count) + " could not be kept: " + printable(why) + '\n');
+    }
+  }
+
+ private:
+  std::vector<std::string> variables_;
+  std::string told_;
+};
+
 // What is allowed to go wrong around a program, and may not keep it from running.
 template <typename Work>
 void try_to(Adopted& adopted, const char* what, Work work) noexcept {
@@ -229,7 +310,9 @@ int run_run(Call& call) {
   Adopted adopted;
   const std::string program = words.front().substr(words.front().rfind('/') + 1);
   try_to(adopted, "adopt", [&] { adopt(call, program, adopted); });
-  std::vector<std::string> more;
+  Layers layers;
+  try_to(adopted, "layers", [&] { layers.prepare(call, call.has("--report")); });
+  std::vector<std::string> more = layers.variables();
   for (const Adoption& each : adopted.adoptions) {
     more.push_back(each.driver().variable + '=' + each.directory());
     for (const std::string& line : each.driver().also) more.push_back(line);
@@ -245,7 +328,10 @@ int run_run(Call& call) {
     for (Adoption& each : adopted.adoptions) each.take_in(spent_by_children(), bytes_max);
     if (adopted.cache) adopted.cache->close(*call.options().close_time);
   });
-  if (call.has("--report")) report(adopted, call.console());
+  if (call.has("--report")) {
+    report(adopted, call.console());
+    try_to(adopted, "report", [&] { layers.report(call.console()); });
+  }
   return code;
 }
 
@@ -263,9 +349,10 @@ const Command kRunCommand{
     "Starts a program that knows nothing of larder. A driver that keeps a cache of its own (PoCL, Mesa) gets "
     "a "
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
-    "afterwards is kept as entries. The exit code is the program's, 128 and the signal's number when one "
-    "ended "
-    "it, 127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
+    "afterwards is kept as entries. What the program compiles with NVRTC is kept by a library that is "
+    "preloaded in front of it. The exit code is the program's, 128 and the signal's number when one ended "
+    "it, "
+    "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
     "anything of larder fails, the program is started as it would be without.",
     kArguments,
     false,

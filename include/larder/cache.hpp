@@ -68,6 +68,8 @@ struct Made {
   Bytes bytes{};
   std::string log{};  // what the maker said, kept with the product
   bool keep = true;   // false: hand it out, to those who wait for it too, and keep it nowhere
+  // What having it saves, when that is not the time that the maker took.
+  std::optional<Nanoseconds> cost{};
 };
 
 // What a request gives.
@@ -84,6 +86,7 @@ struct Origin {
   Nanoseconds cost{0};
   std::string_view log{};
   std::span<const Text> texts{};
+  bool replace = false;  // on disk, in the place of what is kept for this recipe
 };
 
 // Which entries are meant; what is left empty says nothing. The default means all.
@@ -195,7 +198,7 @@ class LARDER_API Cache {
   // comes back after it. Bundles are read-only and stay: the result says how many entries they hold.
   Cleared clear(const Selector& selector = {});
 
-  // Writes what waits to be written; false when `deadline` passed first.
+  // Writes what waits to be written, and what was counted and missed; false when `deadline` passed first.
   bool flush(std::chrono::nanoseconds deadline = std::chrono::seconds(5));
   // Writes what waits, until `deadline`; what is unwritten then is lost. Ends the threads. Requests
   // afterwards make. Takes longer than `deadline` only for the one file that is being written when it passes.

@@ -46,7 +46,8 @@ class LARDER_API OpenclApi {
   OpenclApi& operator=(const OpenclApi&) = delete;
 
   // What ProgramApi asks for.
-  bool reads_files() const noexcept { return true; }
+  FileReading file_reading() const noexcept { return FileReading::unheard; }
+  static std::string_view cannot(const ProgramInput& input) noexcept;
   static CanonicalOptions canonicalise(std::string_view options);
   DeviceIdentity identity(Device device) const;
   Result<BuiltProgram<Program>> build(const ProgramIngredients& what, std::span<const Device> devices) const;

@@ -39,7 +39,8 @@ struct BuiltProgram {
 
 // What a GPU API must offer. Handles are plain values; larder releases what build, create_from_binary and
 // kernel_of gave it, each once. Functions are called from any thread, also at the same time.
-// - kKind: of its recipes. reads_files: its compiler may look for headers on disk.
+// - kKind: of its recipes. file_reading: what is known of the headers that its compiler looks for on disk.
+// - cannot: why it has no way to build from such an input, whatever it says; empty: it has one.
 // - identity: what of this device, its driver and its environment decides a product.
 // - canonicalise: options in canonical form, and why they forbid keeping.
 // - build: compiles and links, from these ingredients alone. A compiler's no is to_error(BuildFailure); out
@@ -54,9 +55,10 @@ concept ProgramApi = std::is_trivially_copyable_v<typename Api::Device> &&
     requires(Api& api, const ProgramIngredients& what, std::span<const typename Api::Device> devices,
              const typename Api::Device& device, const typename Api::Program& program,
              const typename Api::Kernel& kernel, std::span<const Artefacts> binaries, std::string_view text,
-             const std::string& name) {
+             const std::string& name, const ProgramInput& input) {
   { Api::kKind } -> std::convertible_to<std::string_view>;
-  { api.reads_files() } -> std::same_as<bool>;
+  { api.file_reading() } -> std::same_as<FileReading>;
+  { Api::cannot(input) } -> std::same_as<std::string_view>;
   { Api::canonicalise(text) } -> std::same_as<CanonicalOptions>;
   { api.identity(device) } -> std::same_as<DeviceIdentity>;
   { api.build(what, devices) } -> std::same_as<Result<BuiltProgram<typename Api::Program>>>;
@@ -119,7 +121,8 @@ class LiveProgram {
   std::shared_ptr<Api> api_;
   BuiltProgram<typename Api::Program> built_;
   std::uint64_t weight_;
-  std::uint64_t id_;                         // no other program of this process ever has it
+  std::uint64_t id_;  // no other program of this process ever has it
+  std::shared_ptr<const detail::UsedFiles> files_;
   InternedRecipe<LiveProgram<Api>> recipe_;  // where the programs map keeps it
 };
 
@@ -179,15 +182,17 @@ class ProgramCache {
     return {request.why_not.empty(), request.why_not};
   }
 
-  // What decides the product of `input` for one device, for explaining.
+  // What decides the product of `input` for one device, for explaining; files that its compiler reads
+  // are known only when it has been built, and are left out.
   Recipe recipe(const Device& device, const ProgramInput& input) const {
     const Request request = look_at({&device, 1}, input);
     return product_recipe(request, request.classes.front());
   }
 
   // The program, built for all of `devices`. Errors are the API's: see ProgramApi; interop and an empty list
-  // of devices are invalid_argument. A binary that the driver refuses is removed and the program built again,
-  // with reason refused. When resources run out, all three maps are emptied and it is tried once more.
+  // of devices are invalid_argument, what the API cannot build from is unsupported. A binary that the driver
+  // refuses is removed and the program built again, with reason refused. When resources run out, all three
+  // maps are emptied and it is tried once more.
   Result<ProgramHandle> get_or_build(std::span<const Device> devices, const ProgramInput& input,
                                      ProgramAnswer* answer = nullptr);
 
@@ -282,6 +287,7 @@ class ProgramCache {
   Recipe live_recipe(const Request& request) const;
   Live come_by(const Request& request, ProgramAnswer& answer);
   Live build_aside(const Request& request);
+  bool records_files() const { return api_->file_reading() == FileReading::recorded; }
   Result<detail::ProgramProduct> make_product(const Request& request, const DeviceClass& of, Making& making);
   Live go_live(const Request& request, std::span<const detail::GotProduct> products, Making& making);
   Result<KernelHandle> get_kernel(const ProgramHandle& program, std::string_view name,

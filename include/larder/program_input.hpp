@@ -43,6 +43,13 @@ struct SpecConstant {
   BytesView value{};
 };
 
+// What larder knows of the files that a compiler reads.
+enum class FileReading : std::uint8_t {
+  none,      // it reads none
+  unheard,   // it may read files, and nobody hears which: a program that may need any is not kept
+  recorded,  // what it reads and looks for is heard of during the build, and decides the product
+};
+
 // Read during a call only.
 struct ProgramInput {
   ProgramForm form = ProgramForm::source;
@@ -50,6 +57,9 @@ struct ProgramInput {
   std::span<const ProgramHeader> headers{};
   std::span<const SpecConstant> constants{};
   std::span<const ProgramInput> parts{};
+  std::string_view name{};  // by which compilers call the text; empty: theirs
+  // Names whose spelling in the compiled code is wanted, in any order.
+  std::span<const std::string_view> name_expressions{};
   // Merged in this order, compile and link options each for themselves. Compilers let the last of two options
   // that contradict each other win, so the caller overrules what the image was made with, and the environment
   // of the person at the machine overrules both.
@@ -61,8 +71,9 @@ struct ProgramInput {
 // Options as the recipe and the compiler see them.
 struct CanonicalOptions {
   std::string text{};
-  std::string why_not{};     // why a program built with them cannot be kept; empty: it can
-  bool reads_files = false;  // they name files that the compiler reads
+  std::string why_not{};      // why a program built with them cannot be kept; empty: it can
+  bool reads_files = false;   // they name files that the compiler reads
+  bool names_folder = false;  // with them the product says in which folder it was compiled
 };
 
 // Named bytes in their order. What is added as a view must outlive the object.
@@ -99,8 +110,8 @@ class LARDER_API ProgramIngredients {
   std::vector<Entry> entries_;
 };
 
-// Names of ingredients that every API uses. Others: `header NAME`, `constant ID`, `part N/...`, and whatever
-// a device's identity is made of.
+// Names of ingredients that every API uses. Others: `header NAME`, `constant ID`, `part N/...`, whatever a
+// device's identity is made of, and what a compiler found on disk: `file PATH`, `found PATH`, `files`.
 namespace ingredient {
 inline constexpr std::string_view kForm = "form";
 inline constexpr std::string_view kText = "text";
@@ -108,6 +119,9 @@ inline constexpr std::string_view kCompileOptions = "compile-options";
 inline constexpr std::string_view kLinkOptions = "link-options";
 inline constexpr std::string_view kHeader = "header ";
 inline constexpr std::string_view kConstant = "constant ";
+inline constexpr std::string_view kName = "name";
+inline constexpr std::string_view kNameExpression = "name-expression";
+inline constexpr std::string_view kFolder = "working-folder";
 }  // namespace ingredient
 
 // How an API puts options into canonical form.

@@ -22,6 +22,7 @@ MemoryOptions memory_options(const Options& said) {
   const bool keeps = *said.memory && !*said.disable;
   if (!keeps) {
     options.bytes_max = 0;
+    options.policy = "lru";  // what keeps nothing need not learn whom to keep
     return options;
   }
   constexpr auto kNoLimit = std::numeric_limits<std::uint64_t>::max();
@@ -94,7 +95,9 @@ void CacheCore::open_bundles() {
 }
 
 bool CacheCore::flush(std::chrono::nanoseconds deadline) {
-  return writes_ == nullptr || writes_->flush(deadline);
+  const bool has_written = writes_ == nullptr || writes_->flush(deadline);
+  take_notes();
+  return has_written;
 }
 
 void CacheCore::close(std::chrono::nanoseconds deadline) {

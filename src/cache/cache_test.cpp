@@ -99,6 +99,29 @@ TEST(Cache, FindsOnDiskWhatAnEarlierOneMade) {
   EXPECT_GT(cache.stats().totals.saved(), std::chrono::milliseconds(1));
 }
 
+TEST(Cache, PutsInThePlaceOfWhatIsKeptOnlyWhenTold) {
+  for (const bool replaces : {false, true}) {
+    ScratchDirectory scratch;
+    {
+      Cache cache = Cache::open(options_in(scratch));
+      cache.put(recipe_of("a"), Bytes(std::string("first")));
+      cache.put(recipe_of("a"), Bytes(std::string("second")), {.log = {}, .texts = {}, .replace = replaces});
+      EXPECT_EQ(cache.get(recipe_of("a"))->bytes.text(), "second");
+    }
+    Cache cache = Cache::open(options_in(scratch));
+    EXPECT_EQ(cache.get(recipe_of("a"))->bytes.text(), replaces ? "second" : "first");
+  }
+}
+
+TEST(Cache, KeepsTheCostThatAMakerSaysInsteadOfTheTimeItTook) {
+  Cache cache = Cache::open();
+  const auto make = [] {
+    return Made{.bytes = Bytes(std::string("a")), .log = {}, .keep = true, .cost = std::chrono::hours(1)};
+  };
+  ASSERT_TRUE(cache.get_or_make(recipe_of("a"), make));
+  EXPECT_EQ(cache.get(recipe_of("a"))->cost, std::chrono::hours(1));
+}
+
 TEST(Cache, ServesAWaitingWriteFromTheQueue) {
   ScratchDirectory scratch;
   Options options = options_in(scratch);

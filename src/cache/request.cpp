@@ -172,7 +172,7 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
   counters_.count(Counter::making_ns, static_cast<std::uint64_t>(cost.count()));
   const auto log_max = *settings_.values.maker_log_max;
   if (made->log.size() > log_max) made->log.resize(log_max);
-  Kept kept{std::move(made->bytes), std::move(made->log), cost};
+  Kept kept{std::move(made->bytes), std::move(made->log), made->cost.value_or(cost)};
   // What a bundle has stays unwanted there.
   if (!bundles_.contains(attempt.key)) refusals_.forget(attempt.key);
   if (made->keep) {
@@ -316,6 +316,7 @@ bool CacheCore::put(const Recipe& recipe, Bytes bytes, const Origin& origin) {
                         .mode = mode_,
                         .clearings = clearings_.load(std::memory_order_acquire)};
   Kept kept{std::move(bytes), std::string(origin.log), origin.cost};
+  if (origin.replace && mode_ != Mode::read_only) forget_on_disk(recipe, attempt.key, Reason::refreshed);
   const bool on_disk = keep(attempt, kept, origin.texts);
   Answer answer;
   memory_.erase(recipe);

@@ -46,7 +46,10 @@ class CallersApi {
   // What a caller's options mean nobody here knows: they are taken as they are.
   static CanonicalOptions canonicalise(std::string_view options) { return {.text = std::string(options)}; }
 
-  bool reads_files() const noexcept { return api_.reads_files; }
+  FileReading file_reading() const noexcept {
+    return api_.reads_files ? FileReading::unheard : FileReading::none;
+  }
+  static std::string_view cannot(const ProgramInput&) noexcept { return {}; }
   DeviceIdentity identity(const Device& device) const {
     DeviceIdentity identity;
     identity.facts.emplace_back("api", kind_);

@@ -3,17 +3,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "format/little_endian.hpp"
+#include "format/byte_reader.hpp"
 
 namespace larder::format {
 namespace {
-
-template <std::integral Integer>
-void append(std::string& to, Integer value) {
-  std::byte bytes[sizeof(Integer)];
-  store(bytes, value);
-  to.append(reinterpret_cast<const char*>(bytes), sizeof bytes);
-}
 
 std::uint32_t short_size(std::string_view text) {
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
@@ -22,35 +15,6 @@ std::uint32_t short_size(std::string_view text) {
   return static_cast<std::uint32_t>(text.size());
 }
 
-class Reader {
- public:
-  explicit Reader(BytesView rest) noexcept : rest_(rest) {}
-
-  template <std::integral Integer>
-  bool read(Integer& value) noexcept {
-    BytesView bytes;
-    if (!read(bytes, sizeof value)) return false;
-    value = load<Integer>(bytes.data());
-    return true;
-  }
-  bool read(BytesView& bytes, std::uint64_t size) noexcept {
-    if (size > rest_.size()) return false;
-    bytes = rest_.first(static_cast<std::size_t>(size));
-    rest_ = rest_.subspan(static_cast<std::size_t>(size));
-    return true;
-  }
-  bool read(std::string_view& text, std::uint64_t size) noexcept {
-    BytesView bytes;
-    if (!read(bytes, size)) return false;
-    text = as_text(bytes);
-    return true;
-  }
-  bool at_end() const noexcept { return rest_.empty(); }
-
- private:
-  BytesView rest_;
-};
-
 }  // namespace
 
 std::string encode_program_product(const ProgramProductView& product) {
@@ -58,15 +22,15 @@ std::string encode_program_product(const ProgramProductView& product) {
   for (const ProgramPiece& piece : product.pieces) size += 12 + piece.name.size() + piece.bytes.size();
   std::string bytes;
   bytes.reserve(size);
-  append(bytes, kProgramProductVersion);
-  append(bytes, static_cast<std::uint8_t>(product.is_failure ? 1 : 0));
-  append(bytes, product.code);
-  append(bytes, short_size(product.log));
+  append_integer(bytes, kProgramProductVersion);
+  append_integer(bytes, static_cast<std::uint8_t>(product.is_failure ? 1 : 0));
+  append_integer(bytes, product.code);
+  append_integer(bytes, short_size(product.log));
   bytes += product.log;
-  append(bytes, static_cast<std::uint32_t>(product.pieces.size()));
+  append_integer(bytes, static_cast<std::uint32_t>(product.pieces.size()));
   for (const ProgramPiece& piece : product.pieces) {
-    append(bytes, short_size(piece.name));
-    append(bytes, static_cast<std::uint64_t>(piece.bytes.size()));
+    append_integer(bytes, short_size(piece.name));
+    append_integer(bytes, static_cast<std::uint64_t>(piece.bytes.size()));
     bytes += piece.name;
     bytes += as_text(piece.bytes);
   }
@@ -74,7 +38,7 @@ std::string encode_program_product(const ProgramProductView& product) {
 }
 
 std::optional<ProgramProductView> decode_program_product(BytesView bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   ProgramProductView product;
   std::uint8_t version = 0;
   std::uint8_t verdict = 0;

@@ -8,9 +8,11 @@
 
 #include "cache/testing.hpp"
 #include "larder/events.hpp"
+#include "larder/nvrtc.hpp"
 #include "larder/opencl.hpp"
 #include "larder/program.hpp"
 #include "program/fake_api.hpp"
+#include "program/nvrtc_test_kit.hpp"
 #include "program/opencl_test_kit.hpp"
 
 namespace larder::testing {
@@ -21,6 +23,7 @@ struct Fake {
   static std::string why_not() { return {}; }
   static std::shared_ptr<Api> open() { return std::make_shared<Api>(); }
   static FakeDevice device() { return {}; }
+  static constexpr std::int64_t kFailure = -11;
   static std::string source(const std::string& name) { return "kernel " + name + "\n"; }
   static std::string broken() { return "no such type: flaot\n"; }
   static std::string caller(const std::string& name) { return "kernel " + name + "\ncalls helper\n"; }
@@ -37,6 +40,7 @@ struct Opencl {
   static std::string why_not() { return place().why_not; }
   static std::shared_ptr<Api> open() { return *OpenclApi::open(place().context); }
   static cl_device_id device() { return place().device; }
+  static constexpr std::int64_t kFailure = CL_BUILD_PROGRAM_FAILURE;
   static std::string source(const std::string& name) {
     return "kernel void " + name + "(global int* out) { out[get_global_id(0)] = 7; }\n";
   }
@@ -45,6 +49,23 @@ struct Opencl {
     return "int helper(void); kernel void " + name + "(global int* out) { out[0] = helper(); }\n";
   }
   static std::string helper() { return "int helper(void) { return 7; }\n"; }
+};
+
+struct Nvrtc {
+  using Api = NvrtcApi;
+  static std::string why_not() { return nvrtc_library().why_not; }
+  static std::shared_ptr<Api> open() { return *NvrtcApi::open(nvrtc_library().path); }
+  static NvrtcTarget device() { return {90}; }
+  static constexpr std::int64_t kFailure = 6;  // NVRTC_ERROR_COMPILATION
+  static std::string source(const std::string& name) {
+    return "extern \"C\" __global__ void " + name + "(int* out) { out[threadIdx.x] = 7; }\n";
+  }
+  static std::string broken() { return "__global__ void broken(flaot* out) {}\n"; }
+  static std::string caller(const std::string& name) {
+    return "__device__ int helper(); extern \"C\" __global__ void " + name +
+           "(int* out) { *out = helper(); }\n";
+  }
+  static std::string helper() { return "__device__ int helper() { return 7; }\n"; }
 };
 
 constexpr const char* kPocl = "Portable Computing Language";
@@ -75,7 +96,7 @@ class ProgramContract : public ::testing::Test {
   typename Api::Device device_{};
 };
 
-using Backends = ::testing::Types<Fake, Pocl, Oclgrind>;
+using Backends = ::testing::Types<Fake, Pocl, Oclgrind, Nvrtc>;
 TYPED_TEST_SUITE(ProgramContract, Backends);
 
 TYPED_TEST(ProgramContract, BuildsOnceAndFindsTheProgramAgain) {
@@ -231,7 +252,7 @@ TYPED_TEST(ProgramContract, ACompilersNoKeepsItsNumberAndLog) {
     ASSERT_TRUE(failure) << program.error().what;
     failures.push_back(*failure);
   }
-  EXPECT_EQ(failures[0].code, -11);
+  EXPECT_EQ(failures[0].code, TypeParam::kFailure);
   EXPECT_NE(failures[0].log.find("flaot"), std::string::npos) << failures[0].log;
   for (const BuildFailure& each : failures) {
     EXPECT_EQ(each.code, failures[0].code);
@@ -247,7 +268,7 @@ TYPED_TEST(ProgramContract, ForgetsACompilersNoUnlessToldOtherwise) {
   for (int i = 0; i < 2; ++i) {
     const auto program = programs.get_or_build(this->devices(), {.text = source});
     ASSERT_FALSE(program);
-    EXPECT_EQ(build_failure(program.error())->code, -11);
+    EXPECT_EQ(build_failure(program.error())->code, TypeParam::kFailure);
   }
   EXPECT_EQ(this->api_->builds, 2);
 }
@@ -303,6 +324,15 @@ TYPED_TEST(ProgramContract, LinkedProgramsAreMadeFromAllTheirParts) {
   const std::string texts[] = {TypeParam::caller("k"), TypeParam::helper(), TypeParam::helper() + "\n"};
   const ProgramInput parts[] = {{.text = texts[0]}, {.text = texts[1]}};
   const ProgramInput others[] = {{.text = texts[0]}, {.text = texts[2]}};
+  if (!TestFixture::Api::cannot({.form = ProgramForm::linked, .parts = parts}).empty()) {
+    typename TestFixture::Programs programs(this->api_);
+    const auto program =
+        programs.get_or_build(this->devices(), {.form = ProgramForm::linked, .parts = parts});
+    ASSERT_FALSE(program);
+    EXPECT_EQ(program.error().code, Code::unsupported);
+    EXPECT_EQ(this->api_->builds, 0);
+    return;
+  }
   for (const Outcome expected : {Outcome::made, Outcome::disk_hit}) {
     Cache cache = Cache::open(options_in(scratch));
     typename TestFixture::Programs programs(this->api_, &cache);

@@ -44,11 +44,13 @@ class FakeApi {
     bool has_no_binaries = false;
     std::string driver_version = "1.0";
     std::string unknown_device{};
+    FileReading file_reading = FileReading::unheard;
   };
   Moods moods;
   std::atomic<int> alive{0};
 
-  bool reads_files() const { return true; }
+  FileReading file_reading() const { return moods.file_reading; }
+  static std::string_view cannot(const ProgramInput&) { return {}; }
 
   static CanonicalOptions canonicalise(std::string_view options) {
     CanonicalOptions canonical{.text = std::string(options)};
@@ -136,7 +138,8 @@ class CountedApi {
   explicit CountedApi(std::shared_ptr<Inner> api) : inner(std::move(api)) {}
 
   static CanonicalOptions canonicalise(std::string_view options) { return Inner::canonicalise(options); }
-  bool reads_files() { return inner->reads_files(); }
+  FileReading file_reading() { return inner->file_reading(); }
+  static std::string_view cannot(const ProgramInput& input) { return Inner::cannot(input); }
   DeviceIdentity identity(const Device& device) { return inner->identity(device); }
   Result<BuiltProgram<Program>> build(const ProgramIngredients& what, std::span<const Device> devices) {
     ++builds;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "larder/program_input.hpp"
 
@@ -51,15 +53,22 @@ void add_input(const ProgramInput& input, const std::string& prefix, Canonicalis
     to.add(named(ingredient::kHeader) + std::string(header.name), header.text);
     look_at_source(header.text);
   }
+  if (!input.name.empty()) to.add(named(ingredient::kName), input.name);
+  std::vector<std::string_view> expressions(input.name_expressions.begin(), input.name_expressions.end());
+  std::sort(expressions.begin(), expressions.end());
+  expressions.erase(std::unique(expressions.begin(), expressions.end()), expressions.end());
+  for (const std::string_view each : expressions) to.add(named(ingredient::kNameExpression), each);
   for (const SpecConstant& constant : input.constants) {
     to.add(named(ingredient::kConstant) + std::to_string(constant.id), as_text(constant.value));
   }
+  bool names_folder = false;
   const auto add_options = [&](std::string_view ingredient, std::string_view OptionPair::*stage) {
     CanonicalOptions merged;
     for (const OptionPair* pair : {&input.image_options, &input.call_options, &input.environment_options}) {
       CanonicalOptions one = canonicalise(pair->*stage);
       if (!one.why_not.empty()) note(std::move(one.why_not));
       described.may_read_files = described.may_read_files || one.reads_files;
+      names_folder = names_folder || one.names_folder;
       if (!merged.text.empty() && !one.text.empty()) merged.text += ' ';
       merged.text += one.text;
     }
@@ -67,6 +76,12 @@ void add_input(const ProgramInput& input, const std::string& prefix, Canonicalis
   };
   add_options(ingredient::kCompileOptions, &OptionPair::compile);
   add_options(ingredient::kLinkOptions, &OptionPair::link);
+  if (names_folder) {
+    std::error_code error;
+    std::string folder = std::filesystem::current_path(error).string();
+    if (folder.empty()) note("the product says in which folder it was compiled, and that is not known");
+    to.add_owned(named(ingredient::kFolder), std::move(folder));
+  }
   for (std::size_t i = 0; i < input.parts.size(); ++i) {
     add_input(input.parts[i], named(kPart) + std::to_string(i) + '/', canonicalise, described);
   }

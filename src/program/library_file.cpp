@@ -188,6 +188,12 @@ std::string library_file_identity(const std::string& path, const std::string& pl
   return identity;
 }
 
+std::string library_file_line(const std::string& path) {
+  LibraryFile library;
+  if (!ElfFile(path).read(library)) return {};
+  return path.substr(path.rfind('/') + 1) + ' ' + library.id + '\n';
+}
+
 bool is_whole_elf(std::string_view bytes) noexcept {
   ElfW(Ehdr) header;
   if (bytes.size() < sizeof header) return false;

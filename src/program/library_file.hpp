@@ -6,12 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "larder/export.h"
+
 namespace larder {
 
 // A line `NAME BUILD-ID` for the library in `path`, for each that it depends on, and for each in the folder
 // `plugins` (empty: none); sorted, as library_identity would tell it of the loaded ones. Empty when any of
 // this cannot be known.
 std::string library_file_identity(const std::string& path, const std::string& plugins);
+
+// The one line of that which is about the library itself.
+LARDER_API std::string library_file_line(const std::string& path);
 
 // The path of a library as the dynamic loader would find it, without LD_LIBRARY_PATH; empty when there is
 // none.

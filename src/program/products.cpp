@@ -1,31 +1,9 @@
 #include <atomic>
 
-#include "format/program_product.hpp"
 #include "larder/detail/program_products.hpp"
+#include "program/product_bytes.hpp"
 
 namespace larder::detail {
-namespace {
-
-Bytes encode(const ProgramProduct& product) {
-  format::ProgramProductView view{product.is_failure, product.code, product.log, {}};
-  for (const Artefact& each : product.artefacts) view.pieces.push_back({each.name, each.bytes.view()});
-  return Bytes(format::encode_program_product(view));
-}
-
-// Its artefacts share the memory of `bytes`.
-std::optional<ProgramProduct> decode(const Bytes& bytes) {
-  const auto view = format::decode_program_product(bytes.view());
-  if (!view) return std::nullopt;
-  ProgramProduct product{view->is_failure, view->code, std::string(view->log), {}};
-  const auto owner = std::make_shared<const Bytes>(bytes);
-  for (const format::ProgramPiece& piece : view->pieces) {
-    product.artefacts.push_back({std::string(piece.name), Bytes(owner, piece.bytes)});
-  }
-  return product;
-}
-
-}  // namespace
-
 std::uint64_t next_program_id() noexcept {
   static constinit std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -44,17 +22,17 @@ Result<GotProduct> ProgramProducts::get_or_make_any(const Recipe& recipe, std::s
     if (!made) {
       const auto failure = remembers_failures_ ? build_failure(made.error()) : std::nullopt;
       if (!failure) return fail(made.error().code, std::move(made.error().what));
-      return Made{.bytes = encode({true, failure->code, failure->log, {}})};
+      return Made{.bytes = encode_product({true, failure->code, failure->log, {}})};
     }
     has_nothing_to_keep = made->artefacts.empty();
-    return Made{.bytes = encode(*made), .keep = !has_nothing_to_keep};
+    return Made{.bytes = encode_product(*made), .keep = !has_nothing_to_keep};
   };
   for (bool is_second = false;; is_second = true) {
     auto got = cache_->get_or_make(recipe, make, {.texts = texts});
     if (!got) return fail(got.error().code, std::move(got.error().what));
     // A program without a binary serves whoever is waiting for it now, and nobody later.
     if (has_nothing_to_keep) cache_->erase(recipe);
-    auto product = decode(got->bytes);
+    auto product = decode_product(got->bytes);
     if (product && product->is_failure) {
       Error error = to_error({product->code, std::move(product->log)});
       return fail(error.code, std::move(error.what));
@@ -64,10 +42,6 @@ Result<GotProduct> ProgramProducts::get_or_make_any(const Recipe& recipe, std::s
     if (is_second) return fail(Code::internal, "program product: what was just made cannot be read");
     cache_->reject(recipe);
   }
-}
-
-bool ProgramProducts::reject(const Recipe& recipe) {
-  return cache_ != nullptr && cache_->reject(recipe);
 }
 
 }  // namespace larder::detail

@@ -36,7 +36,8 @@ typename ProgramCache<Api>::Request ProgramCache<Api>::look_at(std::span<const D
   request.devices = devices;
   request.program = describe(input, &Api::canonicalise);
   request.why_not = request.program.why_not;
-  if (api_->reads_files() && request.program.may_read_files && request.why_not.empty()) {
+  if (api_->file_reading() == FileReading::unheard && request.program.may_read_files &&
+      request.why_not.empty()) {
     request.why_not = "its compiler may read headers from disk, and which ones it looks for cannot be known";
   }
   for (const Device& device : devices) {
@@ -79,10 +80,18 @@ Result<typename ProgramCache<Api>::ProgramHandle> ProgramCache<Api>::get_or_buil
   if (input.form == ProgramForm::interop) {
     return fail(Code::invalid_argument, "build a program: what interoperation has made cannot be made again");
   }
+  if (const std::string_view why = Api::cannot(input); !why.empty()) {
+    return fail(Code::unsupported, "build a program: " + std::string(why));
+  }
   const Request request = look_at(devices, input);
   ProgramAnswer led;
   led.why_not = request.why_not;
   const auto recipe = programs_.intern(live_recipe(request));
+  // A live program whose files have changed is of no more use.
+  if (records_files()) {
+    const ProgramHandle live = programs_.get(recipe);
+    if (live && !detail::is_current(live->files_)) programs_.erase(recipe);
+  }
   Answer seen;
   Result<ProgramHandle> program = programs_.get_or_make(
       recipe,
@@ -96,7 +105,7 @@ Result<typename ProgramCache<Api>::ProgramHandle> ProgramCache<Api>::get_or_buil
         return live;
       },
       {}, &seen);
-  if (!request.why_not.empty()) {
+  if (!led.why_not.empty() && led.reason != Reason::refused) {
     led.outcome = Outcome::bypassed;
     led.reason = Reason::uncacheable;
   } else if (seen.outcome == Outcome::memory_hit || seen.outcome == Outcome::joined) {
@@ -118,7 +127,7 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::come_by(const Request& reque
     answer = {.outcome = Outcome::memory_hit};
     for (const DeviceClass& each : request.classes) {
       const Text texts[] = {{ingredient::kText, request.program.ingredients.text(ingredient::kText)}};
-      auto got = products_.get_or_make(product_recipe(request, each), texts,
+      auto got = products_.get_or_make(product_recipe(request, each), texts, records_files(),
                                        [&] { return make_product(request, each, making); });
       if (!got) return fail(got.error().code, std::move(got.error().what));
       // The answer tells of the dearest: one that was made, else one that came from furthest.
@@ -127,12 +136,14 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::come_by(const Request& reque
         answer.reason = got->reason;
       }
       answer.cost += got->cost;
+      if (answer.why_not.empty()) answer.why_not = got->why_not;
       products.push_back(std::move(*got));
     }
     if (was_refused) answer.reason = Reason::refused;
     Live live = go_live(request, products, making);
     if (live || live.error().code != Code::refused) return live;
-    for (const DeviceClass& each : request.classes) products_.reject(product_recipe(request, each));
+    for (const DeviceClass& each : request.classes)
+      products_.reject(product_recipe(request, each), records_files());
     if (was_refused) {
       answer.why_not = "the driver refuses its own binaries: " + live.error().what;
       answer.outcome = Outcome::bypassed;
@@ -172,9 +183,12 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::go_live(const Request& reque
     for (const Artefact& each : product.artefacts) weight += each.bytes.size();
     binaries.push_back(product.artefacts);
   }
+  // Devices read the same files: what decided for one decides for all.
+  const auto& files = products.front().files;
   if (making.is_built && request.devices.size() == 1) {
     auto live = std::make_unique<LiveProgram<Api>>(api_, making.built, weight);
     making.is_built = false;
+    live->files_ = files;
     return live;
   }
   making.drop();
@@ -185,7 +199,9 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::go_live(const Request& reque
     return fail(for_now ? made.error().code : Code::refused, std::move(made.error().what));
   }
   if (made->log.empty()) made->log = products[request.class_of.front()].product.log;
-  return std::make_unique<LiveProgram<Api>>(api_, std::move(*made), weight);
+  auto live = std::make_unique<LiveProgram<Api>>(api_, std::move(*made), weight);
+  live->files_ = files;
+  return live;
 }
 
 template <ProgramApi Api>

@@ -54,6 +54,10 @@ Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context, const o
   return std::shared_ptr<OpenclApi>(new OpenclApi(context, functions));
 }
 
+std::string_view OpenclApi::cannot(const ProgramInput& input) noexcept {
+  return input.name_expressions.empty() ? "" : "OpenCL has no name expressions";
+}
+
 OpenclApi::~OpenclApi() {
   functions_.release_context(context_);
 }

@@ -1,0 +1,53 @@
+// The libnvrtcs that one process uses through the shim: their real functions, and the program cache that
+// answers in their place. Slot 0 is the one behind the shim in the order in which the process looks up names,
+// for code that does not say which library it is linked to; the others are told by who calls or who asks
+// dlsym. Never freed: a program may call its last function after everything else has ended.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/mutex.hpp"
+#include "larder/nvrtc.hpp"
+#include "program/nvrtc/functions.hpp"
+
+namespace larder::shim {
+
+inline constexpr int kSlots = 4;
+
+using Programs = ProgramCache<NvrtcApi>;
+
+// The next dlsym in line, found at its first use.
+void* real_dlsym(void* library, const char* name) noexcept;
+
+// False: every function is the real one.
+bool is_enabled() noexcept;
+
+class Library {
+ public:
+  static Library& of_slot(int slot) noexcept;
+  // The slot of the library in which `function` was found through `handle`; -1 when there is none left.
+  static int slot_of(void* handle, void* function) noexcept;
+  // The slot of the library that the code at `caller` is linked to: a plugin's may be seen by nobody else.
+  static int slot_of_caller(const void* caller) noexcept;
+
+  // Those of the linked library are looked up with the first call. Null when it has none.
+  const nvrtc::Functions* functions() noexcept;
+  // Null when larder stands aside.
+  Programs* programs() noexcept;
+
+ private:
+  Mutex mutex_;
+  const nvrtc::Functions* functions_ GUARDED_BY(mutex_) = nullptr;
+  const void* base_ GUARDED_BY(mutex_) = nullptr;
+  Programs* programs_ GUARDED_BY(mutex_) = nullptr;
+  bool has_failed_ GUARDED_BY(mutex_) = false;
+};
+
+// Writes down what was missed: nothing is left to do when the process ends.
+void take_notes() noexcept;
+
+// Appends one request to what `larder run --report` reads.
+void report(std::string_view outcome, Nanoseconds cost, std::string_view why_not) noexcept;
+
+}  // namespace larder::shim

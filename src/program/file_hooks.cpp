@@ -1,0 +1,417 @@
+#include "program/file_hooks.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "base/mutex.hpp"
+#include "program/file_recording.hpp"
+
+namespace larder {
+namespace {
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64), "one function serves both names");
+
+bool is_for_writing(int flags) noexcept {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+}
+
+int told_open(const char* path, int flags, int fd) noexcept {
+  if (is_for_writing(flags)) {
+    FileRecording::tell_forbidden("writes", path);
+  } else {
+    FileRecording::tell_opened(path, fd < 0 ? errno : 0, fd);
+  }
+  return fd;
+}
+
+int hooked_open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return told_open(path, flags, ::open(path, flags, mode));
+}
+
+int hooked_openat(int dir, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  const int fd = ::openat(dir, path, flags, mode);
+  if (dir != AT_FDCWD && path != nullptr && *path != '/') {
+    FileRecording::tell_forbidden("opens files relative to a folder of its own:", path);
+    return fd;
+  }
+  return told_open(path, flags, fd);
+}
+
+int hooked_open_2(const char* path, int flags) {
+  return told_open(path, flags, ::open(path, flags));
+}
+
+FILE* hooked_fopen(const char* path, const char* mode) {
+  FILE* const file = ::fopen(path, mode);
+  if (std::strpbrk(mode, "wa+") != nullptr) {
+    FileRecording::tell_forbidden("writes", path);
+  } else {
+    FileRecording::tell_opened(path, file == nullptr ? errno : 0, file == nullptr ? -1 : ::fileno(file));
+  }
+  return file;
+}
+
+FILE* hooked_freopen(const char* path, const char* mode, FILE* before) {
+  FileRecording::tell_forbidden("reopens a stream on", path == nullptr ? "?" : path);
+  return ::freopen(path, mode, before);
+}
+
+int told_look(const char* path, int code, const struct stat* status) noexcept {
+  FileRecording::tell_looked(path, code != 0 ? errno : 0, code == 0 ? status->st_mode : 0);
+  return code;
+}
+int hooked_stat(const char* path, struct stat* status) {
+  return told_look(path, ::stat(path, status), status);
+}
+// What a link is, and not what it leads to, would decide.
+int hooked_lstat(const char* path, struct stat* status) {
+  const int code = ::lstat(path, status);
+  if (code == 0 && S_ISLNK(status->st_mode)) FileRecording::tell_forbidden("looks at the link", path);
+  return code == 0 && S_ISLNK(status->st_mode) ? code : told_look(path, code, status);
+}
+// What glibc offered in the place of stat before 2.33, of one version only on 64-bit machines: libraries of
+// older compilers ask for it.
+int hooked_xstat(int, const char* path, struct stat* status) {
+  return hooked_stat(path, status);
+}
+int hooked_lxstat(int, const char* path, struct stat* status) {
+  return hooked_lstat(path, status);
+}
+int hooked_fstatat(int dir, const char* path, struct stat* status, int flags) {
+  const int code = ::fstatat(dir, path, status, flags);
+  if (path == nullptr || *path == '\0')
+    return code;  // of a descriptor, which was heard of when it was opened
+  if ((dir != AT_FDCWD && *path != '/') || (code == 0 && S_ISLNK(status->st_mode))) {
+    FileRecording::tell_forbidden("looks in ways that are not followed at", path);
+    return code;
+  }
+  return told_look(path, code, status);
+}
+int hooked_fxstatat(int, int dir, const char* path, struct stat* status, int flags) {
+  return hooked_fstatat(dir, path, status, flags);
+}
+int hooked_statx(int dir, const char* path, int flags, unsigned mask, struct statx* status) {
+  if (path != nullptr && *path != '\0') FileRecording::tell_forbidden("asks by statx for", path);
+  return ::statx(dir, path, flags, mask, status);
+}
+
+int hooked_access(const char* path, int mode) {
+  const int code = ::access(path, mode);
+  const int error = errno;
+  struct stat status {};
+  const bool is_there = ::stat(path, &status) == 0;
+  FileRecording::tell_looked(path, is_there ? 0 : error, status.st_mode);
+  if (is_there && code != 0) FileRecording::tell_forbidden("may not use", path);
+  errno = error;
+  return code;
+}
+
+DIR* hooked_opendir(const char* path) {
+  FileRecording::tell_forbidden("lists the folder", path);
+  return ::opendir(path);
+}
+ssize_t hooked_readlink(const char* path, char* to, size_t size) {
+  const ssize_t count = ::readlink(path, to, size);
+  if (count >= 0) FileRecording::tell_forbidden("follows the link", path);
+  return count;
+}
+// What comes of a path without links follows from the path and from what is there.
+char* hooked_realpath(const char* path, char* to) {
+  char* const resolved = ::realpath(path, to);
+  const int error = errno;
+  struct stat status {};
+  const bool is_there = resolved != nullptr && ::stat(path, &status) == 0;
+  FileRecording::tell_looked(path, is_there ? 0 : error, status.st_mode);
+  if (resolved != nullptr && std::strcmp(resolved, path) != 0)
+    FileRecording::tell_forbidden("resolves", path);
+  errno = error;
+  return resolved;
+}
+
+int hooked_chdir(const char* path) {
+  FileRecording::tell_forbidden("goes to the folder", path);
+  return ::chdir(path);
+}
+int hooked_mkdir(const char* path, mode_t mode) {
+  FileRecording::tell_forbidden("makes the folder", path);
+  return ::mkdir(path, mode);
+}
+int hooked_unlink(const char* path) {
+  FileRecording::tell_forbidden("removes", path);
+  return ::unlink(path);
+}
+int hooked_remove(const char* path) {
+  FileRecording::tell_forbidden("removes", path);
+  return ::remove(path);
+}
+int hooked_rename(const char* from, const char* to) {
+  FileRecording::tell_forbidden("writes", to);
+  return ::rename(from, to);
+}
+pid_t hooked_fork() {
+  FileRecording::tell_forbidden("starts another process");
+  return ::fork();
+}
+int hooked_system(const char* command) {
+  FileRecording::tell_forbidden("starts another process:", command == nullptr ? "" : command);
+  return ::system(command);
+}
+FILE* hooked_popen(const char* command, const char* mode) {
+  FileRecording::tell_forbidden("starts another process:", command);
+  return ::popen(command, mode);
+}
+
+struct Hook {
+  std::string_view name;
+  void* function;
+};
+
+template <typename Function>
+void* address_of(Function* function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
+
+const Hook* hooks_begin() noexcept {
+  static const Hook hooks[] = {
+      {"open", address_of(hooked_open)},
+      {"open64", address_of(hooked_open)},
+      {"__open_2", address_of(hooked_open_2)},
+      {"__open64_2", address_of(hooked_open_2)},
+      {"openat", address_of(hooked_openat)},
+      {"openat64", address_of(hooked_openat)},
+      {"fopen", address_of(hooked_fopen)},
+      {"fopen64", address_of(hooked_fopen)},
+      {"freopen", address_of(hooked_freopen)},
+      {"freopen64", address_of(hooked_freopen)},
+      {"stat", address_of(hooked_stat)},
+      {"stat64", address_of(hooked_stat)},
+      {"lstat", address_of(hooked_lstat)},
+      {"lstat64", address_of(hooked_lstat)},
+      {"__xstat", address_of(hooked_xstat)},
+      {"__xstat64", address_of(hooked_xstat)},
+      {"__lxstat", address_of(hooked_lxstat)},
+      {"__lxstat64", address_of(hooked_lxstat)},
+      {"fstatat", address_of(hooked_fstatat)},
+      {"fstatat64", address_of(hooked_fstatat)},
+      {"__fxstatat", address_of(hooked_fxstatat)},
+      {"__fxstatat64", address_of(hooked_fxstatat)},
+      {"statx", address_of(hooked_statx)},
+      {"access", address_of(hooked_access)},
+      {"opendir", address_of(hooked_opendir)},
+      {"readlink", address_of(hooked_readlink)},
+      {"realpath", address_of(hooked_realpath)},
+      {"chdir", address_of(hooked_chdir)},
+      {"mkdir", address_of(hooked_mkdir)},
+      {"unlink", address_of(hooked_unlink)},
+      {"remove", address_of(hooked_remove)},
+      {"rename", address_of(hooked_rename)},
+      {"fork", address_of(hooked_fork)},
+      {"vfork", address_of(hooked_fork)},
+      {"system", address_of(hooked_system)},
+      {"popen", address_of(hooked_popen)},
+      {{}, nullptr},
+  };
+  return hooks;
+}
+
+// Ways to a file that no hook stands in: a library that may take one is not recorded.
+constexpr std::string_view kUnheard[] = {
+    "openat2",
+    "open_by_handle_at",
+    "creat",
+    "creat64",
+    "faccessat",
+    "euidaccess",
+    "eaccess",
+    "ftw",
+    "ftw64",
+    "nftw",
+    "nftw64",
+    "fts_open",
+    "fts64_open",
+    "glob",
+    "glob64",
+    "scandir",
+    "scandir64",
+    "__realpath_chk",
+    "readlinkat",
+    "canonicalize_file_name",
+    "posix_spawn",
+    "posix_spawnp",
+    "clone",
+    "io_uring_setup",
+    "renameat",
+    "unlinkat",
+    "mkstemp",
+    "mkstemp64",
+    "mkdtemp",
+    "tmpfile",
+    "tmpfile64",
+    "fopencookie",
+    "name_to_handle_at",
+};
+
+const Hook* hook_for(std::string_view name) noexcept {
+  for (const Hook* hook = hooks_begin(); hook->function != nullptr; ++hook) {
+    if (hook->name == name) return hook;
+  }
+  return nullptr;
+}
+
+bool is_unheard(std::string_view name) noexcept {
+  for (const std::string_view each : kUnheard) {
+    if (each == name) return true;
+  }
+  return false;
+}
+
+#if defined(__x86_64__)
+constexpr bool kCanHook = true;
+bool is_address_of_symbol(std::uint64_t info) noexcept {
+  const auto type = ELF64_R_TYPE(info);
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+}
+#elif defined(__aarch64__)
+constexpr bool kCanHook = true;
+bool is_address_of_symbol(std::uint64_t info) noexcept {
+  const auto type = ELF64_R_TYPE(info);
+  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
+}
+#else
+constexpr bool kCanHook = false;
+bool is_address_of_symbol(std::uint64_t) noexcept {
+  return false;
+}
+#endif
+
+constinit Mutex patching;
+
+// Writes one slot of a library's table, which the loader may have made read-only.
+bool put(ElfW(Addr) at, void* function, ElfW(Addr) readonly_begin, ElfW(Addr) readonly_end)
+    REQUIRES(patching) {
+  auto* const slot = reinterpret_cast<std::atomic<void*>*>(at);
+  if (slot->load(std::memory_order_relaxed) == function) return true;
+  const auto page = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
+  const bool is_readonly = at >= readonly_begin && at < readonly_end;
+  void* const begin = reinterpret_cast<void*>(at & ~(page - 1));
+  if (is_readonly && ::mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
+  slot->store(function, std::memory_order_release);
+  if (is_readonly) ::mprotect(begin, page, PROT_READ);
+  return true;
+}
+
+struct Segment {
+  const link_map* library;
+  ElfW(Addr) begin = 0;
+  ElfW(Addr) end = 0;
+};
+
+int find_readonly(dl_phdr_info* info, std::size_t, void* to) {
+  auto& segment = *static_cast<Segment*>(to);
+  if (info->dlpi_addr != segment.library->l_addr || info->dlpi_name == nullptr ||
+      std::strcmp(info->dlpi_name, segment.library->l_name) != 0) {
+    return 0;
+  }
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_GNU_RELRO) continue;
+    const auto page = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
+    segment.begin = (info->dlpi_addr + header.p_vaddr) & ~(page - 1);
+    segment.end = (info->dlpi_addr + header.p_vaddr + header.p_memsz) & ~(page - 1);
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::string hook_files(const void* address) {
+  if (!kCanHook) return "what its compiler does with files cannot be heard of on this processor";
+  Dl_info info{};
+  link_map* library = nullptr;
+  if (::dladdr1(address, &info, reinterpret_cast<void**>(&library), RTLD_DL_LINKMAP) == 0 ||
+      library == nullptr) {
+    return "its compiler is no library that can be listened to";
+  }
+  const auto in_place = [&](ElfW(Addr) at) { return at < library->l_addr ? at + library->l_addr : at; };
+  const ElfW(Rela) * tables[2] = {};
+  std::size_t counts[2] = {};
+  std::size_t relative = 0;
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  for (const ElfW(Dyn)* each = library->l_ld; each->d_tag != DT_NULL; ++each) {
+    const auto pointer = [&] { return in_place(each->d_un.d_ptr); };
+    switch (each->d_tag) {
+      case DT_JMPREL:
+        tables[0] = reinterpret_cast<const ElfW(Rela)*>(pointer());
+        break;
+      case DT_PLTRELSZ:
+        counts[0] = each->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELA:
+        tables[1] = reinterpret_cast<const ElfW(Rela)*>(pointer());
+        break;
+      case DT_RELASZ:
+        counts[1] = each->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELACOUNT:
+        relative = each->d_un.d_val;
+        break;
+      case DT_SYMTAB:
+        symbols = reinterpret_cast<const ElfW(Sym)*>(pointer());
+        break;
+      case DT_STRTAB:
+        strings = reinterpret_cast<const char*>(pointer());
+        break;
+      default:
+        break;
+    }
+  }
+  if (symbols == nullptr || strings == nullptr) return "its compiler is no library that can be listened to";
+  Segment readonly{library};
+  ::dl_iterate_phdr(find_readonly, &readonly);
+  const MutexLock lock(patching);
+  for (int t = 0; t < 2; ++t) {
+    if (tables[t] == nullptr) continue;
+    // Those in front refer to no symbol, and there are a hundred thousand of them.
+    for (std::size_t i = t == 1 ? relative : 0; i < counts[t]; ++i) {
+      const ElfW(Rela)& entry = tables[t][i];
+      if (!is_address_of_symbol(entry.r_info)) continue;
+      const ElfW(Sym)& symbol = symbols[ELF64_R_SYM(entry.r_info)];
+      if (symbol.st_shndx != SHN_UNDEF) continue;
+      const std::string_view name(strings + symbol.st_name);
+      if (is_unheard(name))
+        return "its compiler may reach files by " + std::string(name) + ", which is not heard";
+      const Hook* const hook = hook_for(name);
+      if (hook == nullptr) continue;
+      if (!put(library->l_addr + entry.r_offset, hook->function, readonly.begin, readonly.end)) {
+        return "its compiler's table of imports cannot be written";
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace larder
