@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -14,6 +15,7 @@ namespace larder::tool {
 namespace {
 
 constexpr unsigned kReloadsMax = 100;
+constexpr int kLockPauseMs = 20;  // until a lock that another build holds is tried again
 
 constexpr Argument kArguments[] = {
     {"--directory", "DIR", "work in this directory", {}, false, false, 'C'},
@@ -103,11 +105,11 @@ std::optional<int> BuildCommand::read_options() {
 
 std::optional<int> BuildCommand::take_lock(bool& has_waited) {
   const std::string directory = build::log_directory(*session_.manifest);
-  Result<bool> taken = lock_.take(directory, false);
+  Result<bool> taken = lock_.take(directory);
   has_waited = taken && !*taken;
   if (has_waited) {
     console_.err("larder: another build is at work here; this one begins when it has ended\n");
-    while (taken && !*taken && signals_->poll() == 0) taken = lock_.take(directory, true);
+    while (taken && !*taken && signals_->wait(kLockPauseMs) == 0) taken = lock_.take(directory);
     if (signals_->received() != 0) return kInterrupted;
   }
   if (!taken) return refuse_build(console_, "nothing can be kept of this build: " + taken.error().what);
@@ -157,12 +159,17 @@ int BuildCommand::build() {
       const auto outcome = work.make(std::span(&self, 1));
       report.end();
       if (!outcome) return refuse_build(console_, outcome.error().what);
-      if (*outcome == build::BuildOutcome::done) {
+      // Steps before it may have run and come out the same.
+      const auto was_made = [&](const std::string& path) {
+        const build::TargetId target = manifest.find(path);
+        return target != build::kNone && manifest.producer(target) != build::kNone && work.has_run(manifest.producer(target));
+      };
+      if (*outcome == build::BuildOutcome::done && std::any_of(manifest.files().begin(), manifest.files().end(), was_made)) {
         if (reloads == kReloadsMax)
           return refuse_build(console_, session_.file + " is still not as its own step would make it after 100 runs");
         continue;
       }
-      if (*outcome != build::BuildOutcome::nothing_to_do) return tell(*outcome);
+      if (*outcome == build::BuildOutcome::failed || *outcome == build::BuildOutcome::interrupted) return tell(*outcome);
     }
     const auto targets = choose_targets(manifest, call_.values("TARGET"));
     if (!targets) return refuse_build(console_, targets.error().what);

@@ -250,6 +250,7 @@ Result<void> Build::finish(Processes::Ended ended) {
     return {};
   }
   ++finished_;
+  ran_.insert(step);
   listener_.on_finish(step, counts(), code, ended.output);
   if (code != 0) {
     fail_step(step);
@@ -269,6 +270,7 @@ void Build::interrupt() {
 
 Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
   roots_.assign(roots.begin(), roots.end());
+  finished_ = 0;
   pool_running_.assign(manifest_.pools().size(), 0);
   if (auto planned = plan_anew(); !planned) return tl::unexpected(planned.error());
   if (options_.is_dry) {

@@ -55,6 +55,8 @@ class Build {
 
   // Errors: what keeps the plan from being made. A command that fails is an outcome.
   Result<BuildOutcome> make(std::span<const TargetId> roots);
+  // Whether a step's command ran, in any call of make().
+  bool has_run(StepId step) const noexcept { return ran_.contains(step); }
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
 
@@ -117,6 +119,7 @@ class Build {
   std::vector<unsigned> pool_running_;
   std::vector<std::optional<Job>> jobs_;  // by number of the process
   std::unordered_map<StepId, unsigned> attempts_;
+  std::unordered_set<StepId> ran_;
   std::unordered_set<std::string> parents_;
   Result<void> trouble_;
   unsigned failures_ = 0;

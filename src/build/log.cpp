@@ -337,14 +337,14 @@ BuildLock::~BuildLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<bool> BuildLock::take(const std::string& directory, bool wait) {
+Result<bool> BuildLock::take(const std::string& directory) {
   if (fd_ < 0) {
     if (!make_directories(directory)) return fail(Code::io, said("make " + directory, errno));
     const std::string path = directory + "/lock";
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd_ < 0) return fail(Code::io, said("open " + path, errno));
   }
-  if (::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return true;
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
   return fail(Code::io, said("lock " + directory + "/lock", errno));
 }

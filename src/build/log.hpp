@@ -67,8 +67,8 @@ class BuildLock {
   ~BuildLock();
   BuildLock(const BuildLock&) = delete;
   BuildLock& operator=(const BuildLock&) = delete;
-  // False when another process holds it and `wait` is false. Waiting ends by a signal, too: then false.
-  Result<bool> take(const std::string& directory, bool wait);
+  // Never waits: false when another process holds it.
+  Result<bool> take(const std::string& directory);
 
  private:
   int fd_ = -1;

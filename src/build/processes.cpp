@@ -94,9 +94,9 @@ int StopSignals::received() noexcept {
   return g_received;
 }
 
-int StopSignals::poll() noexcept {
-  const timespec none{};
-  (void)::ppoll(nullptr, 0, &none, &outer_mask_);
+int StopSignals::wait(int timeout_ms) noexcept {
+  const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
+  if (g_received == 0) (void)::ppoll(nullptr, 0, &timeout, &outer_mask_);
   return g_received;
 }
 

@@ -23,8 +23,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   // The first signal that came; 0: none.
   static int received() noexcept;
-  // Lets in what is pending and says the same.
-  int poll() noexcept;
+  // Waits so long for one, and says the same.
+  int wait(int timeout_ms) noexcept;
   // The mask that commands run with.
   const sigset_t& outer_mask() const noexcept { return outer_mask_; }
 
