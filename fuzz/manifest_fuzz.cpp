@@ -1,5 +1,5 @@
-// Any bytes given as a manifest, a dyndep file, a depfile and a build log: each is read or refused with a place in its
-// text, and what is read hangs together.
+// Any bytes given as a manifest, a dyndep file, a depfile and a build log: each is read or refused with a
+// place in its text, and what is read hangs together.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

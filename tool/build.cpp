@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -21,7 +22,13 @@ constexpr Argument kArguments[] = {
     {"--directory", "DIR", "work in this directory", {}, false, false, 'C'},
     {"--file", "FILE", "read this manifest instead of build.ninja", {}, false, false, 'f'},
     {"--jobs", "N", "run at most so many commands at once; 0: no limit", {}, false, false, 'j'},
-    {"--keep-going", "N", "go on until so many commands failed; 0: as far as possible", {}, false, false, 'k'},
+    {"--keep-going",
+     "N",
+     "go on until so many commands failed; 0: as far as possible",
+     {},
+     false,
+     false,
+     'k'},
     {"--load", "N", "start nothing more while the load average is above this", {}, false, false, 'l'},
     {"--dry-run", "", "say what would run, run nothing", {}, false, false, 'n'},
     {"--verbose", "", "show whole commands", {}, false, false, 'v'},
@@ -48,9 +55,10 @@ bool read_count(const Call& call, std::string_view argument, unsigned& count) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-std::string variable(const Call& call, const std::string& name) {
-  const auto found = call.surroundings().environment.find(name);
-  return found == call.surroundings().environment.end() ? "" : found->second;
+// Those of the build itself: make's and ninja's, not larder's.
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 class BuildCommand {
@@ -64,7 +72,7 @@ class BuildCommand {
   std::optional<int> take_lock(bool& has_waited);
   int build();
   int tell(build::BuildOutcome outcome);
-  
+
   Call& call_;
   Console& console_;
   build::BuildOptions options_;
@@ -97,7 +105,7 @@ std::optional<int> BuildCommand::read_options() {
     if (word == "keeprsp") options_.keeps_responses = true;
   }
   if (!call_.has("--jobs") && !options_.is_dry) {
-    jobserver_ = build::Jobserver::of_flags(variable(call_, "MAKEFLAGS"));
+    jobserver_ = build::Jobserver::of_flags(variable("MAKEFLAGS"));
     if (jobserver_ != nullptr) options_.jobs = UINT32_MAX / 2;
   }
   return std::nullopt;
@@ -121,7 +129,8 @@ int BuildCommand::tell(build::BuildOutcome outcome) {
     case build::BuildOutcome::nothing_to_do:
       if (!call_.has("--quiet")) console_.out("larder: no work to do.\n");
       return kDone;
-    case build::BuildOutcome::done: return kDone;
+    case build::BuildOutcome::done:
+      return kDone;
     case build::BuildOutcome::failed:
       (void)console_.flush();
       console_.err("larder: stopped: a command failed\n");
@@ -135,7 +144,7 @@ int BuildCommand::tell(build::BuildOutcome outcome) {
 }
 
 int BuildCommand::build() {
-  std::string format = variable(call_, "NINJA_STATUS");
+  std::string format = variable("NINJA_STATUS");
   if (format.empty()) format = "[%f/%t] ";
   bool is_locked = false;
   for (unsigned reloads = 0;; ++reloads) {
@@ -149,11 +158,13 @@ int BuildCommand::build() {
     session_.open_log(options_.is_dry);
     build::Manifest& manifest = *session_.manifest;
     if (!session_.log->trouble().empty())
-      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() + '\n');
+      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
+                   '\n');
     build::Ingredients ingredients(manifest, call_.values("--env"));
-    BuildReport report(console_, manifest, format, std::min(options_.jobs, default_jobs()), call_.has("--verbose"),
-                       call_.has("--quiet"));
-    build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_, jobserver_.get(), report);
+    BuildReport report(console_, manifest, format, std::min(options_.jobs, default_jobs()),
+                       call_.has("--verbose"), call_.has("--quiet"));
+    build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_,
+                      jobserver_.get(), report);
     const build::TargetId self = manifest.find(session_.file);
     if (self != build::kNone && manifest.producer(self) != build::kNone && !options_.is_dry) {
       const auto outcome = work.make(std::span(&self, 1));
@@ -162,14 +173,18 @@ int BuildCommand::build() {
       // Steps before it may have run and come out the same.
       const auto was_made = [&](const std::string& path) {
         const build::TargetId target = manifest.find(path);
-        return target != build::kNone && manifest.producer(target) != build::kNone && work.has_run(manifest.producer(target));
+        return target != build::kNone && manifest.producer(target) != build::kNone &&
+               work.has_run(manifest.producer(target));
       };
-      if (*outcome == build::BuildOutcome::done && std::any_of(manifest.files().begin(), manifest.files().end(), was_made)) {
+      if (*outcome == build::BuildOutcome::done &&
+          std::any_of(manifest.files().begin(), manifest.files().end(), was_made)) {
         if (reloads == kReloadsMax)
-          return refuse_build(console_, session_.file + " is still not as its own step would make it after 100 runs");
+          return refuse_build(console_,
+                              session_.file + " is still not as its own step would make it after 100 runs");
         continue;
       }
-      if (*outcome == build::BuildOutcome::failed || *outcome == build::BuildOutcome::interrupted) return tell(*outcome);
+      if (*outcome == build::BuildOutcome::failed || *outcome == build::BuildOutcome::interrupted)
+        return tell(*outcome);
     }
     const auto targets = choose_targets(manifest, call_.values("TARGET"));
     if (!targets) return refuse_build(console_, targets.error().what);
@@ -181,7 +196,8 @@ int BuildCommand::build() {
     const auto outcome = work.make(*targets);
     report.end();
     if (!session_.log->trouble().empty())
-      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() + '\n');
+      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
+                   '\n');
     if (!outcome) return refuse_build(console_, outcome.error().what);
     return tell(*outcome);
   }
@@ -192,8 +208,10 @@ int BuildCommand::run() {
   if (call_.has("--directory")) {
     const std::string directory(call_.value("--directory"));
     if (::chdir(directory.c_str()) != 0)
-      return call_.refuse("cannot work in " + directory, std::strerror(errno), "name a directory that is there");
-    if (!call_.has("--tool") && !call_.has("--quiet")) console_.out("larder: Entering directory `" + directory + "'\n");
+      return call_.refuse("cannot work in " + directory, std::strerror(errno),
+                          "name a directory that is there");
+    if (!call_.has("--tool") && !call_.has("--quiet"))
+      console_.out("larder: Entering directory `" + directory + "'\n");
   }
   session_.file = call_.has("--file") ? std::string(call_.value("--file")) : "build.ninja";
   build::make_canonical(session_.file);
@@ -225,13 +243,20 @@ extern const Command kBuildCommand;
 const Command kBuildCommand{
     "build",
     "build what a ninja manifest describes, by content",
-    "Reads build.ninja as CMake, Meson, GN and others write it and runs the commands whose outputs would come out "
-    "different: a command runs when its text, the environment it depends on, a program it names, or the content of an "
-    "input or output is another than at its last run. Times do not count: touching files rebuilds nothing, and a step "
-    "whose outputs come out the same ends the matter for what is behind it. What was learnt is kept in .larder below "
-    "the manifest's builddir. Exit code: 0 built, 1 a command failed, 2 the manifest or the command line is wrong, 130 "
-    "interrupted. The tools are: clean (removes outputs), targets (lists them; `rule NAME`, `depth N` or `all`), query "
-    "(what a target is made of and for), commands (that make a target), compdb (a compilation database), deps (what "
+    "Reads build.ninja as CMake, Meson, GN and others write it and runs the commands whose outputs would "
+    "come out "
+    "different: a command runs when its text, the environment it depends on, a program it names, or the "
+    "content of an "
+    "input or output is another than at its last run. Times do not count: touching files rebuilds nothing, "
+    "and a step "
+    "whose outputs come out the same ends the matter for what is behind it. What was learnt is kept in "
+    ".larder below "
+    "the manifest's builddir. Exit code: 0 built, 1 a command failed, 2 the manifest or the command line is "
+    "wrong, 130 "
+    "interrupted. The tools are: clean (removes outputs), targets (lists them; `rule NAME`, `depth N` or "
+    "`all`), query "
+    "(what a target is made of and for), commands (that make a target), compdb (a compilation database), "
+    "deps (what "
     "commands were found to read), graph (for graphviz).",
     kArguments,
     false,

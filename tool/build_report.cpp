@@ -43,8 +43,8 @@ std::string without_colour(std::string_view text) {
   return plain;
 }
 
-BuildReport::BuildReport(Console& console, const build::Manifest& manifest, const std::string& format, unsigned jobs,
-                         bool verbose, bool quiet)
+BuildReport::BuildReport(Console& console, const build::Manifest& manifest, const std::string& format,
+                         unsigned jobs, bool verbose, bool quiet)
     : console_(console),
       manifest_(manifest),
       format_(format),
@@ -77,20 +77,43 @@ std::string BuildReport::status(const Counts& counts) const {
       continue;
     }
     switch (format_[++i]) {
-      case '%': text += '%'; break;
-      case 's': text += std::to_string(counts.finished + counts.running); break;
-      case 't': text += std::to_string(counts.total); break;
-      case 'r': text += std::to_string(counts.running); break;
-      case 'u': text += std::to_string(counts.total - std::min(counts.total, counts.finished + counts.running)); break;
-      case 'f': text += std::to_string(counts.finished); break;
-      case 'p': text += fixed(counts.total == 0 ? 0 : 100.0 * counts.finished / counts.total, "%3.0f%%"); break;
+      case '%':
+        text += '%';
+        break;
+      case 's':
+        text += std::to_string(counts.finished + counts.running);
+        break;
+      case 't':
+        text += std::to_string(counts.total);
+        break;
+      case 'r':
+        text += std::to_string(counts.running);
+        break;
+      case 'u':
+        text += std::to_string(counts.total - std::min(counts.total, counts.finished + counts.running));
+        break;
+      case 'f':
+        text += std::to_string(counts.finished);
+        break;
+      case 'p':
+        text += fixed(counts.total == 0 ? 0 : 100.0 * counts.finished / counts.total, "%3.0f%%");
+        break;
       case 'o':
-      case 'c': text += spent > 0 ? fixed(counts.finished / spent, "%.1f") : "?"; break;
-      case 'e': text += fixed(spent, "%.3f"); break;
-      case 'w': text += time_text(spent); break;
+      case 'c':
+        text += spent > 0 ? fixed(counts.finished / spent, "%.1f") : "?";
+        break;
+      case 'e':
+        text += fixed(spent, "%.3f");
+        break;
+      case 'w':
+        text += time_text(spent);
+        break;
       case 'E':
-      case 'W': text += counts.left_ms == 0 ? "?" : time_text(static_cast<double>(counts.left_ms) / 1000 / jobs_); break;
-      default: text += format_.substr(i - 1, 2);
+      case 'W':
+        text += counts.left_ms == 0 ? "?" : time_text(static_cast<double>(counts.left_ms) / 1000 / jobs_);
+        break;
+      default:
+        text += format_.substr(i - 1, 2);
     }
   }
   return text;
@@ -144,11 +167,13 @@ void BuildReport::on_finish(build::StepId step, const Counts& counts, int code, 
   }
   if (code != 0) {
     std::string text = "FAILED: [code=" + std::to_string(code) + "]";
-    for (const build::TargetId target : manifest_.outputs(step)) text += ' ' + printable(manifest_.path(target));
+    for (const build::TargetId target : manifest_.outputs(step))
+      text += ' ' + printable(manifest_.path(target));
     print(text + '\n' + manifest_.value(step, "command") + '\n');
   }
   if (!output.empty()) {
-    std::string text = console_.out_is_terminal() || console_.out_has_colour() ? std::string(output) : without_colour(output);
+    std::string text = console_.out_is_terminal() || console_.out_has_colour() ? std::string(output)
+                                                                               : without_colour(output);
     if (!text.ends_with('\n')) text += '\n';
     print(text);
   }

@@ -1,5 +1,5 @@
-// What people see of a build: `[12/340] CXX foo.o` and the output of commands. One line that is redrawn on a terminal,
-// a line for each step elsewhere.
+// What people see of a build: `[12/340] CXX foo.o` and the output of commands. One line that is redrawn on a
+// terminal, a line for each step elsewhere.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ namespace larder::tool {
 
 class BuildReport final : public build::BuildListener {
  public:
-  BuildReport(Console& console, const build::Manifest& manifest, const std::string& format, unsigned jobs, bool verbose,
-              bool quiet);
+  BuildReport(Console& console, const build::Manifest& manifest, const std::string& format, unsigned jobs,
+              bool verbose, bool quiet);
 
   void on_start(build::StepId step, const Counts& counts) override;
   void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;

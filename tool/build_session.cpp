@@ -30,7 +30,8 @@ Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manif
   std::vector<build::TargetId> targets;
   for (const std::string& name : names) {
     const bool wants_maker = name.ends_with('^') && manifest.find(name) == build::kNone;
-    const build::TargetId target = manifest.find(wants_maker ? std::string_view(name).substr(0, name.size() - 1) : name);
+    const build::TargetId target =
+        manifest.find(wants_maker ? std::string_view(name).substr(0, name.size() - 1) : name);
     if (target == build::kNone || (manifest.producer(target) == build::kNone && !manifest.is_used(target))) {
       std::string what = "there is no target " + name;
       if (manifest.target_count() < kSuggestAmongMax) {

@@ -22,12 +22,14 @@ struct BuildSession {
   void open_log(bool read_only);
 };
 
-// Targets by name; without names the manifest's defaults, or all that no step takes. `x.c^` is the first output of the
-// step that takes x.c.
-Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manifest, const std::vector<std::string>& names);
+// Targets by name; without names the manifest's defaults, or all that no step takes. `x.c^` is the first
+// output of the step that takes x.c.
+Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manifest,
+                                                    const std::vector<std::string>& names);
 
 // `larder build -t TOOL`: the words behind it; exit code.
-int run_build_tool(Call& call, std::string_view tool, const std::vector<std::string>& words, BuildSession& session);
+int run_build_tool(Call& call, std::string_view tool, const std::vector<std::string>& words,
+                   BuildSession& session);
 inline constexpr std::string_view kBuildTools = "clean targets query commands compdb deps graph";
 
 // Says an error of several lines on stderr; kError.

@@ -1,4 +1,5 @@
-// The tools of `larder build -t`: they look at the manifest and what is known of its steps, or remove outputs.
+// The tools of `larder build -t`: they look at the manifest and what is known of its steps, or remove
+// outputs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,11 @@ std::string path_of(const Manifest& manifest, TargetId target) {
 class BuildTool {
  public:
   BuildTool(Call& call, const std::vector<std::string>& words, BuildSession& session)
-      : call_(call), console_(call.console()), words_(words), session_(session), manifest_(*session.manifest) {}
+      : call_(call),
+        console_(call.console()),
+        words_(words),
+        session_(session),
+        manifest_(*session.manifest) {}
 
   int clean();
   int targets();
@@ -104,7 +109,8 @@ void BuildTool::clean_step(StepId step) {
 int BuildTool::clean() {
   if (call_.has("--rules")) {
     for (StepId step = 0; step < manifest_.step_count(); ++step)
-      if (std::find(words_.begin(), words_.end(), manifest_.step(step).rule->name) != words_.end()) clean_step(step);
+      if (std::find(words_.begin(), words_.end(), manifest_.step(step).rule->name) != words_.end())
+        clean_step(step);
   } else if (!words_.empty()) {
     std::vector<TargetId> targets;
     if (!choose(targets)) return kError;
@@ -114,7 +120,8 @@ int BuildTool::clean() {
     for (StepId step = 0; step < manifest_.step_count(); ++step)
       if (call_.has("--generated") || !manifest_.is_set(step, "generator")) clean_step(step);
   }
-  console_.out(std::string(call_.has("--dry-run") ? "would remove " : "removed ") + std::to_string(removed_) + " files\n");
+  console_.out(std::string(call_.has("--dry-run") ? "would remove " : "removed ") + std::to_string(removed_) +
+               " files\n");
   return kDone;
 }
 
@@ -133,7 +140,8 @@ int BuildTool::targets() {
   if (mode == "all") {
     for (StepId step = 0; step < manifest_.step_count(); ++step)
       for (const TargetId output : manifest_.outputs(step))
-        console_.out(printable(manifest_.path(output)) + ": " + std::string(manifest_.step(step).rule->name) + '\n');
+        console_.out(printable(manifest_.path(output)) + ": " + std::string(manifest_.step(step).rule->name) +
+                     '\n');
     return kDone;
   }
   if (mode == "rule") {
@@ -145,13 +153,15 @@ int BuildTool::targets() {
     }
     for (StepId step = 0; step < manifest_.step_count(); ++step) {
       if (manifest_.step(step).rule->name != words_[1]) continue;
-      for (const TargetId output : manifest_.outputs(step)) console_.out(printable(manifest_.path(output)) + '\n');
+      for (const TargetId output : manifest_.outputs(step))
+        console_.out(printable(manifest_.path(output)) + '\n');
     }
     return kDone;
   }
   unsigned depth = 1;
-  if (mode != "depth" || (words_.size() > 1 &&
-                          std::from_chars(words_[1].data(), words_[1].data() + words_[1].size(), depth).ec != std::errc()))
+  if (mode != "depth" ||
+      (words_.size() > 1 &&
+       std::from_chars(words_[1].data(), words_[1].data() + words_[1].size(), depth).ec != std::errc()))
     return call_.refuse("-t targets does not know " + mode, "it takes `rule NAME`, `depth N` or `all`",
                         "write larder build -t targets all");
   // A graph may be deeper than the machine's stack, and a tree of it larger than the disk.
@@ -166,7 +176,8 @@ int BuildTool::targets() {
 
 int BuildTool::query() {
   std::vector<TargetId> targets;
-  if (words_.empty()) return call_.refuse("-t query needs a target", "it says what one is made of", "name one");
+  if (words_.empty())
+    return call_.refuse("-t query needs a target", "it says what one is made of", "name one");
   if (!choose(targets)) return kError;
   for (const TargetId target : targets) {
     console_.out(printable(manifest_.path(target)) + ":\n");
@@ -187,7 +198,8 @@ int BuildTool::query() {
     for (StepId other = 0; other < manifest_.step_count(); ++other) {
       const auto inputs = manifest_.all_inputs(other);
       if (std::find(inputs.begin(), inputs.end(), target) == inputs.end()) continue;
-      for (const TargetId output : manifest_.outputs(other)) console_.out("    " + printable(manifest_.path(output)) + '\n');
+      for (const TargetId output : manifest_.outputs(other))
+        console_.out("    " + printable(manifest_.path(output)) + '\n');
     }
   }
   return kDone;
@@ -238,7 +250,8 @@ int BuildTool::deps() {
       continue;
     }
     if (run->discovered.empty() && words_.empty()) continue;
-    console_.out(printable(manifest_.path(target)) + ": #deps " + std::to_string(run->discovered.size()) + '\n');
+    console_.out(printable(manifest_.path(target)) + ": #deps " + std::to_string(run->discovered.size()) +
+                 '\n');
     for (const build::ContentId content : run->discovered)
       console_.out("    " + printable(manifest_.path((*session_.history)[content].target)) + '\n');
     console_.out("\n");
@@ -257,7 +270,8 @@ int BuildTool::graph() {
     }
     return text + '"';
   };
-  console_.out("digraph larder {\nrankdir=\"LR\"\nnode [fontsize=10, shape=box, height=0.25]\nedge [fontsize=10]\n");
+  console_.out(
+      "digraph larder {\nrankdir=\"LR\"\nnode [fontsize=10, shape=box, height=0.25]\nedge [fontsize=10]\n");
   for (const StepId step : steps_of(manifest_, targets)) {
     const std::string rule(manifest_.step(step).rule->name);
     const auto all = manifest_.all_inputs(step);
@@ -275,7 +289,8 @@ int BuildTool::graph() {
 
 }  // namespace
 
-int run_build_tool(Call& call, std::string_view tool, const std::vector<std::string>& words, BuildSession& session) {
+int run_build_tool(Call& call, std::string_view tool, const std::vector<std::string>& words,
+                   BuildSession& session) {
   BuildTool work(call, words, session);
   if (tool == "clean") return work.clean();
   if (tool == "targets") return work.targets();

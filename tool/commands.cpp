@@ -24,10 +24,10 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kRunCommand, &kBuildCommand,    &kCcCommand,     &kReuseReportCommand, &kStatsCommand,  &kLsCommand,
-    &kShowCommand,    &kWhyCommand,    &kVerifyCommand,      &kGcCommand,     &kClearCommand,
-    &kExportCommand,  &kImportCommand, &kConfigCommand,      &kDoctorCommand, &kCompletionsCommand,
-    &kVersionCommand, &kHelpCommand,
+    &kRunCommand,         &kBuildCommand,   &kCcCommand,     &kReuseReportCommand, &kStatsCommand,
+    &kLsCommand,          &kShowCommand,    &kWhyCommand,    &kVerifyCommand,      &kGcCommand,
+    &kClearCommand,       &kExportCommand,  &kImportCommand, &kConfigCommand,      &kDoctorCommand,
+    &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

@@ -96,7 +96,8 @@ void Build::settle_step(StepId first) {
     settled.pop_back();
     for (const TargetId output : manifest_.outputs(step))
       for (const StepId follower : plan_.followers(step))
-        if (manifest_.step(follower).dyndep == output && !manifest_.step(follower).is_dyndep_loaded) needs_plan_ = true;
+        if (manifest_.step(follower).dyndep == output && !manifest_.step(follower).is_dyndep_loaded)
+          needs_plan_ = true;
     if (needs_plan_) return;
     for (const StepId follower : plan_.followers(step)) {
       if (--plan_.blocked(follower) != 0) continue;
@@ -183,7 +184,8 @@ void Build::start(StepId step) {
   job.command = plan_.command_digest(step);
   std::string trouble;
   for (const TargetId output : manifest_.outputs(step))
-    if (!make_parents(std::string(manifest_.path(output)))) trouble = "make a directory for " + std::string(manifest_.path(output));
+    if (!make_parents(std::string(manifest_.path(output))))
+      trouble = "make a directory for " + std::string(manifest_.path(output));
   if (!make_parents(job.depfile)) trouble = "make a directory for " + job.depfile;
   if (!job.response.empty() &&
       (!make_parents(job.response) || !write_file(job.response, manifest_.value(step, "rspfile_content")))) {
@@ -277,7 +279,9 @@ Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
     bool any = false;
     for (const StepId step : plan_.order()) {
       const State state = plan_.state(step);
-      if (manifest_.is_phony(step) || !plan_.may_run(step) || (state != State::due && state != State::waiting)) continue;
+      if (manifest_.is_phony(step) || !plan_.may_run(step) ||
+          (state != State::due && state != State::waiting))
+        continue;
       any = true;
       listener_.on_start(step, counts());
       ++finished_;
@@ -298,9 +302,11 @@ Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
     if (needs_plan_ && !is_stopped_) continue;
     if (processes_.running() == 0) break;
     int timeout = listener_.on_tick(counts());
-    if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs)) timeout = kLoadPauseMs;
+    if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs))
+      timeout = kLoadPauseMs;
     if (is_interrupted) timeout = 200;
-    auto ended = processes_.wait(timeout, waits_for_token_ && !ready_.empty() ? jobserver_->fd() : -1);
+    auto ended =
+        processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1);
     if (StopSignals::received() != 0 && !is_interrupted) {
       is_interrupted = true;
       give_up = std::chrono::steady_clock::now() + kPatience;

@@ -1,5 +1,5 @@
-// Builds targets: works off a plan with as many commands at once as it may, records what came of each, and plans anew
-// when a command tells more of the graph. Used by one thread.
+// Builds targets: works off a plan with as many commands at once as it may, records what came of each, and
+// plans anew when a command tells more of the graph. Used by one thread.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,8 @@ class BuildListener {
     unsigned finished = 0;
     unsigned total = 0;  // of commands that ran or may run
     unsigned running = 0;
-    std::uint64_t left_ms = 0;  // of the commands to come, one after the other, by what they took last time; 0: unknown
+    std::uint64_t left_ms =
+        0;  // of the commands to come, one after the other, by what they took last time; 0: unknown
   };
   virtual void on_start(StepId step, const Counts& counts) = 0;
   // `code` as a shell says it; `output` is what the command wrote.
@@ -81,8 +82,8 @@ class Build {
   };
 
   Result<void> plan_anew();
-  void settle_step(StepId first);     // it is done: whom does that free?
-  void consider(StepId step);         // everything before it is done
+  void settle_step(StepId first);  // it is done: whom does that free?
+  void consider(StepId step);      // everything before it is done
   bool start_some();
   bool may_start_more();
   void start(StepId step);

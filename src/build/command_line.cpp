@@ -7,12 +7,12 @@ namespace larder::build {
 namespace {
 
 constexpr std::array<std::string_view, 60> kShellWords = {
-    ":",      ".",      "!",      "[",     "{",      "}",      "alias",    "bg",       "break",   "builtin",
-    "case",   "cd",     "command", "continue", "do", "done",   "echo",     "elif",     "else",    "esac",
-    "eval",   "exec",   "exit",   "export", "false", "fc",     "fg",       "fi",       "for",     "function",
-    "getopts", "hash",  "if",     "in",    "jobs",   "kill",   "local",    "printf",   "pwd",     "read",
-    "readonly", "return", "set",  "shift", "source", "test",   "then",     "time",     "times",   "trap",
-    "true",   "type",   "typeset", "ulimit", "umask", "unalias", "unset",  "until",    "wait",    "while"};
+    ":",        ".",      "!",       "[",        "{",      "}",       "alias", "bg",     "break", "builtin",
+    "case",     "cd",     "command", "continue", "do",     "done",    "echo",  "elif",   "else",  "esac",
+    "eval",     "exec",   "exit",    "export",   "false",  "fc",      "fg",    "fi",     "for",   "function",
+    "getopts",  "hash",   "if",      "in",       "jobs",   "kill",    "local", "printf", "pwd",   "read",
+    "readonly", "return", "set",     "shift",    "source", "test",    "then",  "time",   "times", "trap",
+    "true",     "type",   "typeset", "ulimit",   "umask",  "unalias", "unset", "until",  "wait",  "while"};
 
 bool is_shell_word(std::string_view word) {
   return std::find(kShellWords.begin(), kShellWords.end(), word) != kShellWords.end();
@@ -36,7 +36,8 @@ unsigned class_of(char c) noexcept {
 std::string_view without_colons(std::string_view command) {
   constexpr std::string_view kFront = ": && ";
   constexpr std::string_view kBack = " && :";
-  if (command.size() > kFront.size() + kBack.size() && command.starts_with(kFront) && command.ends_with(kBack))
+  if (command.size() > kFront.size() + kBack.size() && command.starts_with(kFront) &&
+      command.ends_with(kBack))
     return command.substr(kFront.size(), command.size() - kFront.size() - kBack.size());
   return command;
 }
@@ -138,8 +139,8 @@ std::vector<std::string_view> programs(std::string_view command) {
       const std::string_view word = command.substr(begin, at - begin);
       const bool is_whole = at == command.size() || class_of(command[at]) != 2;
       if (word.find('=') != word.npos) continue;  // an assignment; the command follows
-      in_front = word == "then" || word == "else" || word == "do" || word == "if" || word == "while" || word == "!" ||
-                 word == "exec" || word == "command" || word == "time" || word == "{";
+      in_front = word == "then" || word == "else" || word == "do" || word == "if" || word == "while" ||
+                 word == "!" || word == "exec" || word == "command" || word == "time" || word == "{";
       if (is_whole && !is_shell_word(word) && std::find(found.begin(), found.end(), word) == found.end())
         found.push_back(word);
     }
@@ -149,12 +150,14 @@ std::vector<std::string_view> programs(std::string_view command) {
 
 std::vector<std::string_view> variables(std::string_view command) {
   std::vector<std::string_view> found;
-  for (std::size_t dollar = command.find('$'); dollar != command.npos; dollar = command.find('$', dollar + 1)) {
+  for (std::size_t dollar = command.find('$'); dollar != command.npos;
+       dollar = command.find('$', dollar + 1)) {
     std::size_t begin = dollar + 1;
     if (begin < command.size() && command[begin] == '{') ++begin;
     std::size_t end = begin;
     const auto is_name = [&](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (end != begin && c >= '0' && c <= '9');
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+             (end != begin && c >= '0' && c <= '9');
     };
     while (end < command.size() && is_name(command[end])) ++end;
     if (end != begin) found.push_back(command.substr(begin, end - begin));

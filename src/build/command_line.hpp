@@ -9,13 +9,14 @@
 
 namespace larder::build {
 
-// The words of a command that means nothing to a shell but words and quotes, so that it can be started without one:
-// none for any that has other operators, expansions, globs, assignments or one of the shell's own commands in front.
+// The words of a command that means nothing to a shell but words and quotes, so that it can be started
+// without one: none for any that has other operators, expansions, globs, assignments or one of the shell's
+// own commands in front.
 // `: && COMMAND && :`, as CMake writes, is COMMAND.
 std::optional<std::vector<std::string>> plain_words(std::string_view command);
 
-// The first words of the commands in `command` that stand there unquoted, those of the shell itself left out; in the
-// order of their coming, each once. What is hidden in quotes, variables or scripts is not found.
+// The first words of the commands in `command` that stand there unquoted, those of the shell itself left out;
+// in the order of their coming, each once. What is hidden in quotes, variables or scripts is not found.
 std::vector<std::string_view> programs(std::string_view command);
 
 // Names behind `$` and `${` in `command`.

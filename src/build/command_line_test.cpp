@@ -10,14 +10,16 @@ using Views = std::vector<std::string_view>;
 
 TEST(CommandLine, NeedsNoShellForWordsAndQuotes) {
   EXPECT_EQ(plain_words("cc -c a.c -o a.o"), (Words{"cc", "-c", "a.c", "-o", "a.o"}));
-  EXPECT_EQ(plain_words("cc -DX=\\\"y\\\" 'a b' \"c\\\"d\" -D'E F'"), (Words{"cc", "-DX=\"y\"", "a b", "c\"d", "-DE F"}));
+  EXPECT_EQ(plain_words("cc -DX=\\\"y\\\" 'a b' \"c\\\"d\" -D'E F'"),
+            (Words{"cc", "-DX=\"y\"", "a b", "c\"d", "-DE F"}));
   EXPECT_EQ(plain_words(": && cc a.o -o a && :"), (Words{"cc", "a.o", "-o", "a"}));
   EXPECT_EQ(plain_words("cc ''"), (Words{"cc", ""}));
 }
 
 TEST(CommandLine, NeedsAShellForAllElse) {
-  for (const char* command : {"a | b", "a && b", "a; b", "a > b", "a $X", "a `b`", "a *.c", "a [b]", "X=1 a", "cd a", "echo a",
-                              "~/a", "a \"$X\"", "a 'b", "a \\", "# a", "", "a ~/b", "(a)", "a\nb", "exit 1", "a?b"})
+  for (const char* command :
+       {"a | b", "a && b",   "a; b", "a > b", "a $X", "a `b`", "a *.c", "a [b]", "X=1 a", "cd a",   "echo a",
+        "~/a",   "a \"$X\"", "a 'b", "a \\",  "# a",  "",      "a ~/b", "(a)",   "a\nb",  "exit 1", "a?b"})
     EXPECT_FALSE(plain_words(command)) << command;
 }
 

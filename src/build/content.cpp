@@ -106,7 +106,9 @@ Seen look_at(const char* path) noexcept {
     if (::lstat(path, &status) != 0) return {};
     return {Kind::other, fingerprint(status)};
   }
-  const Kind kind = S_ISREG(status.st_mode) ? Kind::file : S_ISDIR(status.st_mode) ? Kind::directory : Kind::other;
+  const Kind kind = S_ISREG(status.st_mode)   ? Kind::file
+                    : S_ISDIR(status.st_mode) ? Kind::directory
+                                              : Kind::other;
   return {kind, fingerprint(status)};
 }
 
@@ -157,7 +159,8 @@ Digested digest(const char* path, bool as_output) noexcept {
 
 std::string hex(const Digest& digest) {
   std::array<char, 33> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(digest.high),
+  (void)std::snprintf(text.data(), text.size(), "%016llx%016llx",
+                      static_cast<unsigned long long>(digest.high),
                       static_cast<unsigned long long>(digest.low));
   return text.data();
 }

@@ -1,10 +1,10 @@
 // What is in a file, by its digest, and by its fingerprint where that is proof enough.
 //
-// A fingerprint stands for a content only if nothing can have been written since without changing it: the kernel
-// moves a file's change time at every write, but in ticks of some milliseconds. So a fingerprint is trusted only
-// if, when the digest was begun, the clock that the kernel stamps files with had gone beyond both of its times;
-// else the file is digested again next time. Times without nanoseconds come from file systems with coarse clocks,
-// which get three seconds.
+// A fingerprint stands for a content only if nothing can have been written since without changing it: the
+// kernel moves a file's change time at every write, but in ticks of some milliseconds. So a fingerprint is
+// trusted only if, when the digest was begun, the clock that the kernel stamps files with had gone beyond
+// both of its times; else the file is digested again next time. Times without nanoseconds come from file
+// systems with coarse clocks, which get three seconds.
 #pragma once
 
 #include <sys/stat.h>
@@ -49,9 +49,9 @@ struct Digested {
   Digest digest;
   bool is_settled = false;
 };
-// Of a file: its bytes and whether it may be executed. Of a directory: the names in it, or where `as_output` that it is
-// one. Of a link that leads nowhere: its text. Of anything else: which device it is; it is never read. A file that
-// cannot be read has the digest of its errno. `missing` when there is nothing.
+// Of a file: its bytes and whether it may be executed. Of a directory: the names in it, or where `as_output`
+// that it is one. Of a link that leads nowhere: its text. Of anything else: which device it is; it is never
+// read. A file that cannot be read has the digest of its errno. `missing` when there is nothing.
 Digested digest(const char* path, bool as_output) noexcept;
 
 std::string hex(const Digest& digest);

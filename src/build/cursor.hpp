@@ -1,6 +1,6 @@
 // A Cursor goes over the text of a manifest or of a dyndep file, which share their spelling. What is wrong it
-// throws as a Wrong, which the reader of the file turns into a syntax error: a border of this floor, nothing is
-// thrown through it.
+// throws as a Wrong, which the reader of the file turns into a syntax error: a border of this floor, nothing
+// is thrown through it.
 #pragma once
 
 #include <string>

@@ -24,18 +24,21 @@ TEST(Depfile, GivesWhatStandsBehindTheColon) {
 }
 
 TEST(Depfile, ReadsEscapedNames) {
-  EXPECT_EQ(names("o: a\\ b c\\#d e$$f g\\:h i:j k\\l\n"), (Names{"a b", "c#d", "e$f", "g:h", "i:j", "k\\l"}));
+  EXPECT_EQ(names("o: a\\ b c\\#d e$$f g\\:h i:j k\\l\n"),
+            (Names{"a b", "c#d", "e$f", "g:h", "i:j", "k\\l"}));
   EXPECT_EQ(names("o: a\\\\\\ b a\\\\ b\n"), (Names{"a\\ b", "a\\\\", "b"}));
 }
 
 TEST(Depfile, SaysWhereItIsWrong) {
-  EXPECT_EQ(names("a.o a.c\n")[0].substr(0, 40), std::string("error: x.d:1:8: expected `:` after the target").substr(0, 40));
+  EXPECT_EQ(names("a.o a.c\n")[0].substr(0, 40),
+            std::string("error: x.d:1:8: expected `:` after the target").substr(0, 40));
   EXPECT_EQ(names(": a\n")[0].substr(0, 14), "error: x.d:1:1");
   EXPECT_EQ(names("a: b c: d\n")[0].substr(0, 14), "error: x.d:1:6");
 }
 
 TEST(Dyndep, GivesWhatIsSaidOfEachStep) {
-  const auto read = read_dyndep("dd", "ninja_dyndep_version = 1\nbuild a | b ./c: dyndep | d\n  restat = 1\nbuild e: dyndep\n");
+  const auto read = read_dyndep(
+      "dd", "ninja_dyndep_version = 1\nbuild a | b ./c: dyndep | d\n  restat = 1\nbuild e: dyndep\n");
   ASSERT_TRUE(read) << read.error().what;
   ASSERT_EQ(read->size(), 2u);
   EXPECT_EQ((*read)[0].output, "a");

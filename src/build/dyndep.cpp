@@ -89,7 +89,8 @@ Result<std::vector<DyndepEntry>> read_dyndep(std::string_view file, std::string_
   try {
     return parse(text);
   } catch (const Wrong& wrong) {
-    return tl::unexpected(syntax_error(file, text, static_cast<std::size_t>(wrong.at - text.data()), wrong.what));
+    return tl::unexpected(
+        syntax_error(file, text, static_cast<std::size_t>(wrong.at - text.data()), wrong.what));
   }
 }
 

@@ -15,8 +15,8 @@ struct DyndepEntry {
   std::vector<std::string> implicit_inputs;
 };
 
-// Paths are canonical. `restat` is taken and says nothing: content decides of every step. `text` must be followed
-// by a zero byte.
+// Paths are canonical. `restat` is taken and says nothing: content decides of every step. `text` must be
+// followed by a zero byte.
 Result<std::vector<DyndepEntry>> read_dyndep(std::string_view file, std::string_view text);
 
 }  // namespace larder::build

@@ -1,5 +1,5 @@
-// What `$` means in a manifest: `$x` and `${x}` are variables, `$$`, `$ ` and `$:` the character itself, `$^` a
-// newline, and `$` at the end of a line joins the next one, whose indentation is dropped.
+// What `$` means in a manifest: `$x` and `${x}` are variables, `$$`, `$ ` and `$:` the character itself, `$^`
+// a newline, and `$` at the end of a line joins the next one, whose indentation is dropped.
 #pragma once
 
 #include <string>
@@ -35,8 +35,8 @@ inline std::size_t escape_size(std::string_view text) noexcept {
   return size > 1 ? size : 0;
 }
 
-// Appends what `raw` comes out as; `append(name)` appends a variable's value. Whatever is no `$` sequence stays as
-// it is.
+// Appends what `raw` comes out as; `append(name)` appends a variable's value. Whatever is no `$` sequence
+// stays as it is.
 template <typename Append>
 void expand(std::string_view raw, std::string& out, const Append& append) {
   while (!raw.empty()) {

@@ -60,7 +60,8 @@ void History::keep(TargetId output, const Run& run) {
   kept.outputs = static_cast<std::uint32_t>(run.outputs.size());
   kept.duration_ms = run.duration_ms;
   kept.is_generator = run.is_generator;
-  for (const auto& ids : {run.inputs, run.discovered, run.outputs}) ids_.insert(ids_.end(), ids.begin(), ids.end());
+  for (const auto& ids : {run.inputs, run.discovered, run.outputs})
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
   std::uint32_t& place = at(run_of_, output, kNone);
   ++told_;
   if (place == kNone) {

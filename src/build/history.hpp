@@ -1,9 +1,12 @@
-// What earlier builds found out: the contents that targets have had, the fingerprints that stand for them, and of each
-// step what it read and what it made. Contents are numbered, so that a step's record is a list of numbers.
+// What earlier builds found out: the contents that targets have had, the fingerprints that stand for them,
+// and of each step what it read and what it made. Contents are numbered, so that a step's record is a list of
+// numbers.
 //
-// I1  A record holds only contents that were the targets' before the step's command began, or that nothing can have
+// I1  A record holds only contents that were the targets' before the step's command began, or that nothing
+// can have
 //     changed since before it.
-// I2  Whatever is here is true for ever: a step is clean if command, inputs and outputs are, now, what some record
+// I2  Whatever is here is true for ever: a step is clean if command, inputs and outputs are, now, what some
+// record
 //     says. So any part of a history may be lost, and what is left is never wrong.
 #pragma once
 
@@ -29,7 +32,8 @@ struct Content {
 // One run of a step that succeeded.
 struct Run {
   Digest command;  // of everything but files: build/ingredients.hpp
-  std::span<const ContentId> inputs;      // as the manifest declares them, then the programs that the command names
+  std::span<const ContentId>
+      inputs;  // as the manifest declares them, then the programs that the command names
   std::span<const ContentId> discovered;  // what a depfile named besides
   std::span<const ContentId> outputs;
   std::uint32_t declared = 0;  // how many of `inputs` the manifest declares
@@ -41,7 +45,7 @@ struct Run {
 class HistoryLog {
  public:
   virtual ~HistoryLog() = default;
-  virtual void on_path(std::string_view path) = 0;  // gets the next number
+  virtual void on_path(std::string_view path) = 0;                        // gets the next number
   virtual void on_content(std::uint32_t path, const Digest& digest) = 0;  // gets the next number
   virtual void on_print(std::uint32_t content, const Fingerprint& print) = 0;
   virtual void on_run(std::uint32_t output_path, const Run& run) = 0;  // with numbers of the log's
@@ -67,9 +71,7 @@ class History {
 
   // The last run of the step whose first output this is. Views live until the next keep().
   std::optional<Run> run(TargetId output) const;
-  bool has_run(TargetId output) const noexcept {
-    return output < run_of_.size() && run_of_[output] != kNone;
-  }
+  bool has_run(TargetId output) const noexcept { return output < run_of_.size() && run_of_[output] != kNone; }
   void keep(TargetId output, const Run& run);
   void forget(TargetId output);
   // First outputs of all steps that have a run.

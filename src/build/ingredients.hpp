@@ -1,6 +1,6 @@
-// What decides a step's outputs besides the files that it reads: the command, the content of its response file, the
-// directory it runs in, and the environment variables in a fixed list and in the command's text. And the programs that
-// the command names, which are files.
+// What decides a step's outputs besides the files that it reads: the command, the content of its response
+// file, the directory it runs in, and the environment variables in a fixed list and in the command's text.
+// And the programs that the command names, which are files.
 #pragma once
 
 #include <string>
@@ -22,7 +22,8 @@ class Ingredients {
   Ingredients(Manifest& manifest, const std::vector<std::string>& more);
 
   Digest command(std::string_view command, std::string_view response) const;
-  // Files that the programs in `command` are found as, without those that a step makes. May number new targets.
+  // Files that the programs in `command` are found as, without those that a step makes. May number new
+  // targets.
   void append_programs(std::string_view command, std::vector<TargetId>& targets);
 
  private:

@@ -1,5 +1,5 @@
-// A client of make's jobserver: beyond the one command that it may run anyway, each costs a token, which goes back when
-// the command ends. Used by one thread.
+// A client of make's jobserver: beyond the one command that it may run anyway, each costs a token, which goes
+// back when the command ends. Used by one thread.
 #pragma once
 
 #include <memory>

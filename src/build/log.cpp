@@ -121,14 +121,16 @@ bool LogReader::take_record(Reader& reader) {
       history_.trust(contents_[content], print);
       return true;
     }
-    case kRun: return take_run(reader);
+    case kRun:
+      return take_run(reader);
     case kForget: {
       const auto path = reader.take<std::uint32_t>();
       if (!reader.is_good() || path >= paths_.size()) return false;
       history_.forget(paths_[path]);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -274,7 +276,8 @@ void Log::rewrite(Manifest& manifest, History& history) {
 
 void Log::flush() {
   if (pending_.empty() || fd_ < 0) return pending_.clear();
-  if (pending_.size() > format::kFramePayloadMax) return give_up(path_ + " cannot hold a path as long as one here");
+  if (pending_.size() > format::kFramePayloadMax)
+    return give_up(path_ + " cannot hold a path as long as one here");
   std::string frame;
   format::append_frame(frame, pending_);
   pending_.clear();
@@ -312,7 +315,8 @@ void Log::on_run(std::uint32_t output_path, const Run& run) {
   const std::size_t count = run.inputs.size() + run.discovered.size() + run.outputs.size();
   if (pending_.size() > kFrameEnough) flush();
   // What fits no frame is not kept: the step is made again each time.
-  if (count * sizeof(std::uint32_t) > format::kFramePayloadMax - 2 * kFrameEnough) return on_forget(output_path);
+  if (count * sizeof(std::uint32_t) > format::kFramePayloadMax - 2 * kFrameEnough)
+    return on_forget(output_path);
   if (pending_.size() + count * sizeof(std::uint32_t) > format::kFramePayloadMax - kFrameEnough) flush();
   pending_ += static_cast<char>(kRun);
   append(pending_, output_path);

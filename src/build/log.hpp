@@ -1,5 +1,5 @@
-// The log of a build directory: the history of its steps in one file that is only appended to, and the lock by which
-// one build at a time works there.
+// The log of a build directory: the history of its steps in one file that is only appended to, and the lock
+// by which one build at a time works there.
 //
 //   log     := frame(header) frame(record*)*           frames: format/frame.hpp
 //   header  := "larder build log" u32 version
@@ -10,8 +10,8 @@
 //                u32 inputs, u32 declared, u32 discovered, u32 outputs, u32 content*    a run
 //            | 5 u32 path                              its run counts no more
 //
-// Integers are little-endian. A frame is written by one write. Reading stops at the first byte that is not as it should
-// be; what stands there and behind it is cut off, and its steps are made again.
+// Integers are little-endian. A frame is written by one write. Reading stops at the first byte that is not as
+// it should be; what stands there and behind it is cut off, and its steps are made again.
 #pragma once
 
 #include <memory>
@@ -37,8 +37,8 @@ class Log final : public HistoryLog {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // Reads the log of `manifest_file` into `history` and, unless `read_only`, keeps on telling it. A log that cannot be
-  // opened is an empty one; `trouble()` says why.
+  // Reads the log of `manifest_file` into `history` and, unless `read_only`, keeps on telling it. A log that
+  // cannot be opened is an empty one; `trouble()` says why.
   void open(const std::string& manifest_file, Manifest& manifest, History& history, bool read_only);
   // Writes what was told since the last time.
   void flush();

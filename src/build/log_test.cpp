@@ -109,7 +109,8 @@ TEST_F(BuildLog, CutAtAnyByteLosesStepsAndNothingElse) {
         const std::string is = told(manifest, history, "o" + std::to_string(i));
         has_ended = has_ended || is == "nothing";
         const std::string n = std::to_string(10 + i);
-        ASSERT_EQ(is, has_ended ? "nothing" : "o" + std::to_string(i) + ".c " + n + " h.h 1" + n + " 10" + n) << size;
+        ASSERT_EQ(is, has_ended ? "nothing" : "o" + std::to_string(i) + ".c " + n + " h.h 1" + n + " 10" + n)
+            << size;
       }
       keep(manifest, history, "new", 50);
     }

@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kConsolePool = 1;
 struct Step {
   const Rule* rule = nullptr;
   const Scope* scope = nullptr;
-  std::uint32_t links = 0;  // where its targets stand: outputs, inputs, validations
+  std::uint32_t links = 0;             // where its targets stand: outputs, inputs, validations
   std::uint32_t outputs = 0;           // explicit ones first
   std::uint32_t implicit_outputs = 0;  // how many of them the command does not name by $out
   std::uint32_t inputs = 0;            // explicit, implicit, order-only

@@ -27,7 +27,8 @@ class ManifestTest : public testing::Test {
   std::string command(const std::string& output) const { return manifest->value(step(output), "command"); }
   std::string paths(std::span<const TargetId> targets) const {
     std::string all;
-    for (const TargetId target : targets) all += (all.empty() ? "" : " ") + std::string(manifest->path(target));
+    for (const TargetId target : targets)
+      all += (all.empty() ? "" : " ") + std::string(manifest->path(target));
     return all;
   }
 
@@ -39,14 +40,16 @@ class ManifestTest : public testing::Test {
 using BuildManifest = ManifestTest;
 
 TEST_F(BuildManifest, ExpandsVariablesOfStepRuleAndFile) {
-  ASSERT_TRUE(read("flags = -O2\nrule cc\n  command = cc $flags $more $in -o $out\nflags = -O3\n"
-                   "build a.o: cc a.c\n  more = -g\nbuild b.o: cc b.c\n  flags = -O0\n"));
+  ASSERT_TRUE(
+      read("flags = -O2\nrule cc\n  command = cc $flags $more $in -o $out\nflags = -O3\n"
+           "build a.o: cc a.c\n  more = -g\nbuild b.o: cc b.c\n  flags = -O0\n"));
   EXPECT_EQ(command("a.o"), "cc -O3 -g a.c -o a.o");
   EXPECT_EQ(command("b.o"), "cc -O0  b.c -o b.o");
 }
 
 TEST_F(BuildManifest, TellsKindsOfInputsAndOutputsApart) {
-  ASSERT_TRUE(read("rule r\n  command = x $in $out\nbuild o1 o2 | o3: r i1 i2 | i3 || i4 |@ v\nbuild v: r z\n"));
+  ASSERT_TRUE(
+      read("rule r\n  command = x $in $out\nbuild o1 o2 | o3: r i1 i2 | i3 || i4 |@ v\nbuild v: r z\n"));
   const StepId s = step("o1");
   EXPECT_EQ(paths(manifest->outputs(s)), "o1 o2 o3");
   EXPECT_EQ(paths(manifest->explicit_outputs(s)), "o1 o2");
@@ -85,7 +88,9 @@ TEST_F(BuildManifest, GivesSubninjaAScopeOfItsOwnAndIncludeNone) {
 }
 
 TEST_F(BuildManifest, ReadsPoolsDefaultsAndConsole) {
-  ASSERT_TRUE(read("pool heavy\n  depth = 2\nrule r\n  command = x\n  pool = heavy\nbuild a: r\nbuild b: r\n  pool = console\ndefault a\n"));
+  ASSERT_TRUE(
+      read("pool heavy\n  depth = 2\nrule r\n  command = x\n  pool = heavy\nbuild a: r\nbuild b: r\n  pool = "
+           "console\ndefault a\n"));
   EXPECT_EQ(manifest->pools()[manifest->step(step("a")).pool].depth, 2u);
   EXPECT_EQ(manifest->step(step("b")).pool, kConsolePool);
   EXPECT_EQ(paths(manifest->defaults()), "a");
@@ -105,15 +110,31 @@ TEST_F(BuildManifest, NamesFileLineTextCaretAndWhatWasExpected) {
 }
 
 TEST_F(BuildManifest, RefusesWhatCannotBeMeant) {
-  for (const char* text :
-       {"rule r\n", "rule r\n  command = x\nrule r\n  command = y\n", "build a: nope\n",
-        "rule r\n  command = x\nbuild a: r\nbuild a: r\n", "rule r\n  command = x\nbuild a a: r\n", "x\n", "x = $\t\n",
-        "rule r\n\tcommand = x\n", "  x = 1\n", "pool p\n", "pool p\n  depth = -1\n", "default\n", "default nothing\n",
-        "include missing\n", "subninja build.ninja\n", "rule r\n  command = $depfile\n  depfile = $command\n",
-        "rule r\n  command = x\n  colour = red\n", "rule r\n  command = x\n  rspfile = y\n",
-        "rule r\n  command = x\nbuild a: r\n  pool = none\n", "rule r\n  command = x\nbuild a: r\n  dyndep = d\n",
-        "ninja_required_version = 99.1\n", "rule r\n  command = x\nbuild a: r || b | c\n", "build : phony\n",
-        "rule r\n  command = x\nbuild $nothing: r\n", "a = b\rc\n"}) {
+  for (const char* text : {"rule r\n",
+                           "rule r\n  command = x\nrule r\n  command = y\n",
+                           "build a: nope\n",
+                           "rule r\n  command = x\nbuild a: r\nbuild a: r\n",
+                           "rule r\n  command = x\nbuild a a: r\n",
+                           "x\n",
+                           "x = $\t\n",
+                           "rule r\n\tcommand = x\n",
+                           "  x = 1\n",
+                           "pool p\n",
+                           "pool p\n  depth = -1\n",
+                           "default\n",
+                           "default nothing\n",
+                           "include missing\n",
+                           "subninja build.ninja\n",
+                           "rule r\n  command = $depfile\n  depfile = $command\n",
+                           "rule r\n  command = x\n  colour = red\n",
+                           "rule r\n  command = x\n  rspfile = y\n",
+                           "rule r\n  command = x\nbuild a: r\n  pool = none\n",
+                           "rule r\n  command = x\nbuild a: r\n  dyndep = d\n",
+                           "ninja_required_version = 99.1\n",
+                           "rule r\n  command = x\nbuild a: r || b | c\n",
+                           "build : phony\n",
+                           "rule r\n  command = x\nbuild $nothing: r\n",
+                           "a = b\rc\n"}) {
     EXPECT_FALSE(read(text)) << text;
     EXPECT_NE(error.find('^'), std::string::npos) << text << " -> " << error;
   }
@@ -138,9 +159,9 @@ TEST_F(BuildManifest, TakesWhatADyndepFileAdds) {
 
 TEST(BuildPaths, AreMadeCanonical) {
   const std::map<std::string, std::string> cases = {
-      {"a", "a"},     {"./a", "a"},       {"a/./b", "a/b"},   {"a//b", "a/b"},    {"a/../b", "b"},   {"../a", "../a"},
-      {"a/..", "."},  {"/a/../../b", "/b"}, {"../../a", "../../a"}, {"a/b/", "a/b"}, {".", "."}, {"/", "/"},
-      {"../a/..", ".."}, {"a/.b", "a/.b"}, {"a/..b", "a/..b"}};
+      {"a", "a"},       {"./a", "a"},  {"a/./b", "a/b"},     {"a//b", "a/b"},        {"a/../b", "b"},
+      {"../a", "../a"}, {"a/..", "."}, {"/a/../../b", "/b"}, {"../../a", "../../a"}, {"a/b/", "a/b"},
+      {".", "."},       {"/", "/"},    {"../a/..", ".."},    {"a/.b", "a/.b"},       {"a/..b", "a/..b"}};
   for (const auto& [given, wanted] : cases) {
     std::string path = given;
     make_canonical(path);

@@ -75,12 +75,14 @@ class Parser {
 
 Result<void> Parser::parse(std::string_view text, Scope& scope, unsigned depth) {
   Cursor cursor(text);
-  if (text.starts_with("\xef\xbb\xbf")) cursor.refuse("a byte order mark cannot stand here: save the file without");
+  if (text.starts_with("\xef\xbb\xbf"))
+    cursor.refuse("a byte order mark cannot stand here: save the file without");
   for (;;) {
     cursor.skip_empty_lines();
     if (cursor.is_at_end()) return {};
     if (cursor.peek() == '\t') cursor.refuse("tabs do not indent here: use spaces");
-    if (cursor.peek() == ' ') cursor.refuse("nothing before this line takes variables: expected a line without indentation");
+    if (cursor.peek() == ' ')
+      cursor.refuse("nothing before this line takes variables: expected a line without indentation");
     const std::string_view word = cursor.name();
     if (word == "build") {
       parse_build(cursor, scope);
@@ -338,8 +340,9 @@ void Parser::bind_step(StepId id, const char* at) {
       if (removed != 0) {
         links.erase(kept, content_end);
         step.inputs -= removed;
-        const std::uint32_t explicit_left =
-            step.inputs - step.order_only > step.implicit_inputs ? step.implicit_inputs : step.inputs - step.order_only;
+        const std::uint32_t explicit_left = step.inputs - step.order_only > step.implicit_inputs
+                                                ? step.implicit_inputs
+                                                : step.inputs - step.order_only;
         step.implicit_inputs = explicit_left;
       }
     }

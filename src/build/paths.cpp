@@ -8,7 +8,7 @@ namespace larder::build {
 bool is_canonical(std::string_view path) noexcept {
   if (path.empty()) return true;
   if (path == ".") return true;
-  bool at_start = true;     // of a component
+  bool at_start = true;      // of a component
   bool only_parents = true;  // so far nothing but `..` components of a relative path
   for (std::size_t i = 0; i < path.size(); ++i) {
     const char c = path[i];

@@ -27,7 +27,8 @@ void Plan::append_discovered(StepId step, std::vector<TargetId>& targets) const 
 Result<void> Plan::name_cycle(std::span<const StepId> open, StepId again) const {
   const auto first = std::find(open.begin(), open.end(), again);
   std::string path;
-  for (auto step = first; step != open.end(); ++step) path += std::string(manifest_.path(manifest_.outputs(*step)[0])) + " -> ";
+  for (auto step = first; step != open.end(); ++step)
+    path += std::string(manifest_.path(manifest_.outputs(*step)[0])) + " -> ";
   path += manifest_.path(manifest_.outputs(again)[0]);
   return fail(Code::invalid_argument, "these steps need each other: " + path);
 }
@@ -105,7 +106,8 @@ void Plan::look_at_all() {
     for (const TargetId target : manifest_.outputs(step)) targets.push_back(target);
     append_discovered(step, targets);
     if (const auto run = history_.run(manifest_.outputs(step)[0]))
-      for (const ContentId content : run->inputs.subspan(run->declared)) targets.push_back(history_[content].target);
+      for (const ContentId content : run->inputs.subspan(run->declared))
+        targets.push_back(history_[content].target);
   }
   present_.look(targets);
 }
@@ -117,7 +119,8 @@ bool Plan::is_open(TargetId target) const noexcept {
 
 Digest Plan::command_digest(StepId step) const {
   std::string response;
-  if (manifest_.step(step).rule != nullptr && manifest_.is_set(step, "rspfile")) response = manifest_.value(step, "rspfile_content");
+  if (manifest_.step(step).rule != nullptr && manifest_.is_set(step, "rspfile"))
+    response = manifest_.value(step, "rspfile_content");
   return ingredients_.command(manifest_.value(step, "command"), response);
 }
 
@@ -155,8 +158,8 @@ Verdict Plan::judge(StepId step) {
   return judge_with(step, false);
 }
 
-// As ninja has it: a step that makes the manifest is not run for its command's sake, and where nobody recorded a run,
-// outputs that are younger than the inputs count as made by one.
+// As ninja has it: a step that makes the manifest is not run for its command's sake, and where nobody
+// recorded a run, outputs that are younger than the inputs count as made by one.
 Verdict Plan::judge_generator(StepId step, const Run* run) {
   const auto inputs = manifest_.inputs(step);
   const auto outputs = manifest_.outputs(step);
@@ -164,14 +167,16 @@ Verdict Plan::judge_generator(StepId step, const Run* run) {
     if (present_[output] == kMissing) return {Cause::output_missing, output, kNone, kNone};
   if (run != nullptr && run->declared == inputs.size()) {
     bool is_same = true;
-    for (std::size_t i = 0; i < inputs.size() && is_same; ++i) is_same = run->inputs[i] == present_[inputs[i]];
+    for (std::size_t i = 0; i < inputs.size() && is_same; ++i)
+      is_same = run->inputs[i] == present_[inputs[i]];
     if (is_same) return {};
   }
   std::int64_t oldest = INT64_MAX;
   for (const TargetId output : outputs) oldest = std::min(oldest, present_.print(output).modified_ns);
   for (const TargetId input : inputs) {
     if (present_[input] == kMissing) return {Cause::always, input, kNone, kNone};
-    if (present_.print(input).modified_ns > oldest) return {Cause::input_changed, input, kNone, present_[input]};
+    if (present_.print(input).modified_ns > oldest)
+      return {Cause::input_changed, input, kNone, present_[input]};
   }
   std::vector<ContentId> ins;
   std::vector<ContentId> outs;
@@ -200,11 +205,13 @@ Verdict Plan::judge_with(StepId step, bool some_are_open) {
   if (run->outputs.size() != outputs.size()) return {Cause::inputs_changed, outputs[0], kNone, kNone};
   if (run->command != command_digest(step)) return {Cause::command_changed, outputs[0], kNone, kNone};
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (present_[outputs[i]] != run->outputs[i]) return {Cause::output_changed, outputs[i], run->outputs[i], present_[outputs[i]]};
+    if (present_[outputs[i]] != run->outputs[i])
+      return {Cause::output_changed, outputs[i], run->outputs[i], present_[outputs[i]]};
   if (run->declared != inputs.size()) return {Cause::inputs_changed, outputs[0], kNone, kNone};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (some_are_open && is_open(inputs[i])) {
-      if (history_[run->inputs[i]].target != inputs[i]) return {Cause::inputs_changed, inputs[i], kNone, kNone};
+      if (history_[run->inputs[i]].target != inputs[i])
+        return {Cause::inputs_changed, inputs[i], kNone, kNone};
       continue;
     }
     const ContentId now = present_[inputs[i]];
@@ -219,7 +226,8 @@ Verdict Plan::judge_with(StepId step, bool some_are_open) {
   if (programs.size() != scratch_.size()) return {Cause::inputs_changed, outputs[0], kNone, kNone};
   present_.look(scratch_);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    if (present_[scratch_[i]] != programs[i]) return {Cause::input_changed, scratch_[i], programs[i], present_[scratch_[i]]};
+    if (present_[scratch_[i]] != programs[i])
+      return {Cause::input_changed, scratch_[i], programs[i], present_[scratch_[i]]};
   for (const ContentId before : run->discovered) {
     const TargetId target = history_[before].target;
     if (some_are_open && is_open(target)) continue;
@@ -229,8 +237,8 @@ Verdict Plan::judge_with(StepId step, bool some_are_open) {
   return {};
 }
 
-// In order, so that everything before a step is decided before it. True: a dyndep file was loaded, and the plan must be
-// made anew.
+// In order, so that everything before a step is decided before it. True: a dyndep file was loaded, and the
+// plan must be made anew.
 Result<bool> Plan::decide() {
   bool has_loaded = false;
   std::vector<TargetId> discovered;
@@ -338,7 +346,8 @@ Result<void> Plan::make(std::span<const TargetId> roots) {
     if (!decided) return tl::unexpected(decided.error());
     if (!*decided) break;
   }
-  const bool is_clean = std::none_of(order_.begin(), order_.end(), [&](StepId step) { return is_open_state(states_[step]); });
+  const bool is_clean =
+      std::none_of(order_.begin(), order_.end(), [&](StepId step) { return is_open_state(states_[step]); });
   if (!is_clean) connect();
   return {};
 }
@@ -354,7 +363,8 @@ Result<void> Plan::load_dyndep(TargetId file) {
     const TargetId output = manifest_.find(entry.output);
     const StepId step = output == kNone ? kNone : manifest_.producer(output);
     if (step == kNone || manifest_.step(step).dyndep != file)
-      return fail(Code::invalid_argument, path + " speaks of " + entry.output + ", whose step does not name this dyndep file");
+      return fail(Code::invalid_argument,
+                  path + " speaks of " + entry.output + ", whose step does not name this dyndep file");
     if (std::find(named.begin(), named.end(), step) != named.end())
       return fail(Code::invalid_argument, path + " speaks of " + entry.output + " twice");
     named.push_back(step);
@@ -368,7 +378,8 @@ Result<void> Plan::load_dyndep(TargetId file) {
   for (StepId step = 0; step < manifest_.step_count(); ++step) {
     const Step& facts = manifest_.step(step);
     if (facts.dyndep == file && !facts.is_dyndep_loaded)
-      return fail(Code::invalid_argument, path + " says nothing of " + std::string(manifest_.path(manifest_.outputs(step)[0])) +
+      return fail(Code::invalid_argument, path + " says nothing of " +
+                                              std::string(manifest_.path(manifest_.outputs(step)[0])) +
                                               ", whose step names it");
   }
   return {};
@@ -378,18 +389,28 @@ std::string Plan::explain(StepId step, const Verdict& verdict) const {
   const std::string output(manifest_.path(manifest_.outputs(step)[0]));
   const std::string target = verdict.target == kNone ? output : std::string(manifest_.path(verdict.target));
   const auto content = [&](ContentId id) {
-    return id == kNone ? std::string("unknown") : id == kMissing ? std::string("missing") : hex(history_[id].digest).substr(0, 12);
+    return id == kNone      ? std::string("unknown")
+           : id == kMissing ? std::string("missing")
+                            : hex(history_[id].digest).substr(0, 12);
   };
   const std::string change = " (" + content(verdict.before) + " -> " + content(verdict.after) + ')';
   switch (verdict.cause) {
-    case Cause::none: return output + " is as it should be";
-    case Cause::never_made: return output + " runs: no run of its step is known";
-    case Cause::command_changed: return output + " runs: its command, or the environment it runs in, is another";
-    case Cause::inputs_changed: return output + " runs: its inputs or outputs are others, at " + target;
-    case Cause::input_changed: return output + " runs: " + target + " changed" + change;
-    case Cause::output_missing: return output + " runs: " + target + " is missing";
-    case Cause::output_changed: return output + " runs: its output " + target + " was changed" + change;
-    case Cause::always: return output + " runs: nobody can say what " + target + " is";
+    case Cause::none:
+      return output + " is as it should be";
+    case Cause::never_made:
+      return output + " runs: no run of its step is known";
+    case Cause::command_changed:
+      return output + " runs: its command, or the environment it runs in, is another";
+    case Cause::inputs_changed:
+      return output + " runs: its inputs or outputs are others, at " + target;
+    case Cause::input_changed:
+      return output + " runs: " + target + " changed" + change;
+    case Cause::output_missing:
+      return output + " runs: " + target + " is missing";
+    case Cause::output_changed:
+      return output + " runs: its output " + target + " was changed" + change;
+    case Cause::always:
+      return output + " runs: nobody can say what " + target + " is";
   }
   return output;
 }

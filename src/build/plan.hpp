@@ -1,6 +1,6 @@
-// The plan of a build: which steps the wanted targets need, in which order, and which of them must run, by content.
-// A plan is made anew whenever more becomes known of the graph while it is worked off; what is done stays done.
-// Used by one thread.
+// The plan of a build: which steps the wanted targets need, in which order, and which of them must run, by
+// content. A plan is made anew whenever more becomes known of the graph while it is worked off; what is done
+// stays done. Used by one thread.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ enum class State : std::uint8_t {
   waiting,   // something before it is not done, and only then it can be told whether it must run
   due,       // it must run, whatever comes of what is before it
   running,
-  done,    // it ran, or was cut off: everything before it came out the same
+  done,  // it ran, or was cut off: everything before it came out the same
   failed,
 };
 
@@ -49,8 +49,8 @@ class Plan {
   Plan(Manifest& manifest, History& history, Present& present, Ingredients& ingredients) noexcept
       : manifest_(manifest), history_(history), present_(present), ingredients_(ingredients) {}
 
-  // Works out what `roots` need. Loads dyndep files that are there already. Errors: a cycle, named by its path; a
-  // source that is missing; a bad dyndep file.
+  // Works out what `roots` need. Loads dyndep files that are there already. Errors: a cycle, named by its
+  // path; a source that is missing; a bad dyndep file.
   Result<void> make(std::span<const TargetId> roots);
 
   State state(StepId step) const noexcept { return states_[step]; }
@@ -68,7 +68,8 @@ class Plan {
   // Milliseconds from its start to the end of the last step behind it, by what earlier runs took.
   std::uint64_t urgency(StepId step) const noexcept { return urgency_[step]; }
 
-  // Whether a step whose inputs are all done must run. Of an alias: none, and its content is known from then on.
+  // Whether a step whose inputs are all done must run. Of an alias: none, and its content is known from then
+  // on.
   Verdict judge(StepId step);
   std::string explain(StepId step, const Verdict& verdict) const;
 

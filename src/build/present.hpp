@@ -1,5 +1,5 @@
-// What targets are at present: their contents, looked up by fingerprint where that is safe and digested where not.
-// Used by one thread; looking at many targets uses more underneath.
+// What targets are at present: their contents, looked up by fingerprint where that is safe and digested where
+// not. Used by one thread; looking at many targets uses more underneath.
 #pragma once
 
 #include <span>
@@ -26,7 +26,8 @@ class Present {
   const Fingerprint& print(TargetId target) const noexcept { return prints_[target]; }
   // For aliases, which are no files.
   void set(TargetId target, ContentId content);
-  // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed since.
+  // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed
+  // since.
   bool is_untouched(TargetId target) const noexcept;
   // Digests again what was too fresh for its fingerprint to be trusted, and trusts it where that works.
   void settle();

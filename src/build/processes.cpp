@@ -175,21 +175,26 @@ std::optional<Processes::Ended> Processes::wait(int timeout_ms, int also_fd) {
     }
     if (also_fd >= 0) polled.push_back({also_fd, POLLIN, 0});
     timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
-    const int count = ::ppoll(polled.data(), polled.size(), timeout_ms < 0 ? nullptr : &timeout, &signals_.outer_mask());
+    const int count =
+        ::ppoll(polled.data(), polled.size(), timeout_ms < 0 ? nullptr : &timeout, &signals_.outer_mask());
     if (count <= 0) return std::nullopt;
-    if (also_fd >= 0 && polled.back().revents != 0) return std::nullopt;
+    bool has_child = false;  // those come first: what else can be read may stay so
     for (std::size_t i = 0; i < children_.size(); ++i) {
       Child& child = children_[i];
-      if (polled[i].revents == 0 || child.output_fd < 0) continue;
+      if (polled[i].revents == 0) continue;
+      has_child = true;
+      if (child.output_fd < 0) continue;
       if (read_output(child)) continue;
       ::close(child.output_fd);
       child.output_fd = -1;
     }
+    if (!has_child) return std::nullopt;
   }
 }
 
 void Processes::signal_all(int signal) noexcept {
-  // What is on the console has the signal from the terminal, unless it came from elsewhere; a second one does no harm.
+  // What is on the console has the signal from the terminal, unless it came from elsewhere; a second one does
+  // no harm.
   for (const Child& child : children_) ::kill(child.on_console ? child.pid : -child.pid, signal);
 }
 

@@ -1,5 +1,6 @@
-// The commands that run: started without a shell where that makes no difference, each in a process group of its own,
-// what they write taken in. Used by one thread, one object at a time: it listens to the process's signals.
+// The commands that run: started without a shell where that makes no difference, each in a process group of
+// its own, what they write taken in. Used by one thread, one object at a time: it listens to the process's
+// signals.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +14,8 @@
 
 namespace larder::build {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP are noted instead of ending the process, and are let in only while
-// Processes waits.
+// While it lives, SIGINT, SIGTERM and SIGHUP are noted instead of ending the process, and are let in only
+// while Processes waits.
 class StopSignals {
  public:
   StopSignals() noexcept;
@@ -30,7 +31,7 @@ class StopSignals {
 
  private:
   sigset_t outer_mask_{};
-  struct sigaction old_[3] {};
+  struct sigaction old_[3]{};
 };
 
 class Processes {
@@ -40,18 +41,19 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // Starts `command` and gives it a number. On the console it has the terminal for itself, else its input is empty and
-  // its output is kept for wait().
+  // Starts `command` and gives it a number. On the console it has the terminal for itself, else its input is
+  // empty and its output is kept for wait().
   Result<void> start(unsigned number, const std::string& command, bool on_console);
   std::size_t running() const noexcept { return children_.size(); }
 
   struct Ended {
     unsigned number = 0;
-    int code = 0;  // what a shell would say: 128 and the signal that ended it
+    int code = 0;          // what a shell would say: 128 and the signal that ended it
     bool by_stop = false;  // ended by SIGINT, SIGTERM or SIGHUP
     std::string output;
   };
-  // Waits for one to end; none when `timeout_ms` passed (-1: never), a stop signal came or `also_fd` can be read.
+  // Waits for one to end; none when `timeout_ms` passed (-1: never), a stop signal came or `also_fd` can be
+  // read.
   std::optional<Ended> wait(int timeout_ms, int also_fd = -1);
   void signal_all(int signal) noexcept;
 

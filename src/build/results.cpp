@@ -1,5 +1,5 @@
-// What came of a command: the files it named in its depfile, the outputs it made, and whether what it read stood still
-// meanwhile. Only then its run is recorded.
+// What came of a command: the files it named in its depfile, the outputs it made, and whether what it read
+// stood still meanwhile. Only then its run is recorded.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,14 +107,16 @@ bool Build::is_task(StepId step) const {
   return has_alias;
 }
 
-bool Build::made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output, int& code) {
+bool Build::made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output,
+                             int& code) {
   bool all = true;
   for (const TargetId target : manifest_.outputs(job.step)) {
     outputs.push_back(present_.look_again(target));
     if (outputs.back() != kMissing) continue;
     all = false;
     if (is_task(job.step)) continue;
-    output += "larder: the command ended well, but did not make " + std::string(manifest_.path(target)) + '\n';
+    output +=
+        "larder: the command ended well, but did not make " + std::string(manifest_.path(target)) + '\n';
     code = 1;
   }
   return all;
@@ -167,7 +169,8 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   if (!are_inputs_unchanged(job, discovered, changed)) {
     plan_.learn(step, discovered);
     if (attempts < kAttemptsMax) return false;
-    listener_.on_warning(changed + " keeps changing while the command of " + std::string(manifest_.path(manifest_.outputs(step)[0])) +
+    listener_.on_warning(changed + " keeps changing while the command of " +
+                         std::string(manifest_.path(manifest_.outputs(step)[0])) +
                          " runs; the step is made again next time");
     return true;
   }
@@ -188,7 +191,8 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   run.outputs = outputs;
   run.is_generator = is_generator;
   const auto took = std::chrono::steady_clock::now() - job.started;
-  run.duration_ms = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  run.duration_ms =
+      static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
   if (is_generator) {
     run.inputs = run.inputs.first(job.declared);
   }

@@ -1,5 +1,5 @@
-// A syntax error names the place in a text where it stopped making sense: file, line, the line itself, a caret
-// and what was expected there.
+// A syntax error names the place in a text where it stopped making sense: file, line, the line itself, a
+// caret and what was expected there.
 #pragma once
 
 #include <cstddef>

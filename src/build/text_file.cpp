@@ -11,10 +11,12 @@ namespace larder::build {
 
 Result<std::string> read_text_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(errno == ENOENT ? Code::not_found : Code::io, "open " + path + ": " + std::strerror(errno));
+  if (fd < 0)
+    return fail(errno == ENOENT ? Code::not_found : Code::io, "open " + path + ": " + std::strerror(errno));
   std::string text;
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && status.st_size > 0) text.reserve(static_cast<std::size_t>(status.st_size) + 4097);
+  if (::fstat(fd, &status) == 0 && status.st_size > 0)
+    text.reserve(static_cast<std::size_t>(status.st_size) + 4097);
   for (;;) {
     const std::size_t have = text.size();
     text.resize(std::max<std::size_t>(have + 4096, text.capacity()));
