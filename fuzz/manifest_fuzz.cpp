@@ -1,0 +1,55 @@
+// Any bytes given as a manifest, a dyndep file, a depfile and a build log: each is read or refused with a
+// place in its text, and what is read hangs together.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "build/command_line.hpp"
+#include "build/depfile.hpp"
+#include "build/dyndep.hpp"
+#include "build/log.hpp"
+
+namespace {
+
+void demand(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace larder;
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  auto read = build::read_manifest("build.ninja", [&](const std::string& path) -> Result<std::string> {
+    if (path == "build.ninja" || path == "again") return input;
+    return fail(Code::not_found, "open " + path);
+  });
+  if (!read) {
+    demand(read.error().what.find('^') != std::string::npos);
+  } else {
+    build::Manifest& manifest = **read;
+    for (build::StepId step = 0; step < manifest.step_count(); ++step) {
+      demand(!manifest.outputs(step).empty());
+      for (const build::TargetId output : manifest.outputs(step)) demand(manifest.producer(output) == step);
+      for (const build::TargetId input_of : manifest.all_inputs(step)) demand(manifest.is_used(input_of));
+      const std::string command = manifest.value(step, "command");
+      (void)build::plain_words(command);
+      (void)build::programs(command);
+      (void)build::variables(command);
+    }
+    for (build::TargetId target = 0; target < manifest.target_count(); ++target)
+      demand(manifest.find(manifest.path(target)) == target);
+  }
+  if (const auto names = build::read_depfile("x.d", input); !names)
+    demand(names.error().what.find('^') != std::string::npos);
+  if (const auto entries = build::read_dyndep("x.dd", input); !entries)
+    demand(entries.error().what.find('^') != std::string::npos);
+  build::Manifest manifest;
+  build::History history;
+  demand(build::read_log(input, manifest, history) <= size);
+  for (const build::TargetId target : history.recorded()) {
+    const auto run = history.run(target);
+    demand(run && run->declared <= run->inputs.size() && !run->outputs.empty());
+  }
+  return 0;
+}

@@ -1,0 +1,331 @@
+#include "build/build.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "build/write_file.hpp"
+
+namespace larder::build {
+namespace {
+
+constexpr std::chrono::seconds kPatience{5};  // for commands that were asked to stop
+constexpr int kLoadPauseMs = 200;             // until the load is asked again
+
+}  // namespace
+
+Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingredients, StopSignals& signals,
+             const BuildOptions& options, Jobserver* jobserver, BuildListener& listener)
+    : manifest_(manifest),
+      history_(history),
+      log_(log),
+      ingredients_(ingredients),
+      signals_(signals),
+      options_(options),
+      jobserver_(jobserver),
+      listener_(listener),
+      present_(manifest, history),
+      plan_(manifest, history, present_, ingredients),
+      processes_(signals) {}
+
+BuildListener::Counts Build::counts() const {
+  return {finished_, std::max(total_, finished_ + static_cast<unsigned>(processes_.running())),
+          static_cast<unsigned>(processes_.running()), left_ms_};
+}
+
+void Build::count_plan() {
+  total_ = finished_;
+  left_ms_ = 0;
+  for (const StepId step : plan_.order()) {
+    const State state = plan_.state(step);
+    if (manifest_.is_phony(step) || (state != State::running && !plan_.may_run(step))) continue;
+    if (state != State::running && state != State::waiting && state != State::due) continue;
+    ++total_;
+    if (const auto run = history_.run(manifest_.outputs(step)[0])) left_ms_ += run->duration_ms;
+  }
+}
+
+Result<void> Build::plan_anew() {
+  needs_plan_ = false;
+  if (auto made = plan_.make(roots_); !made) return made;
+  count_plan();
+  ready_ = {};
+  pool_waiting_.assign(manifest_.pools().size(), {});
+  std::vector<StepId> free;
+  for (const StepId step : plan_.order()) {
+    const State state = plan_.state(step);
+    if ((state == State::due || state == State::waiting) && plan_.blocked(step) == 0) free.push_back(step);
+  }
+  for (const StepId step : free) consider(step);
+  return {};
+}
+
+void Build::explain(StepId step, const Verdict& verdict) {
+  if (options_.explains) listener_.on_explain(plan_.explain(step, verdict));
+}
+
+void Build::consider(StepId step) {
+  const State state = plan_.state(step);
+  if (state != State::due && state != State::waiting) return;
+  if (needs_plan_) return;  // the new plan will see it
+  const Verdict verdict = plan_.judge(step);
+  if (verdict.must_run()) {
+    explain(step, verdict);
+    if (!plan_.may_run(step)) ++total_;
+    plan_.set_state(step, State::due);
+    ready_.push({plan_.urgency(step), step});
+    return;
+  }
+  if (!manifest_.is_phony(step) && plan_.may_run(step)) {
+    if (total_ > finished_) --total_;
+    explain(step, verdict);
+  }
+  plan_.set_state(step, State::done);
+  settle_step(step);
+}
+
+// Without recursion: whole chains may come out the same.
+void Build::settle_step(StepId first) {
+  std::vector<StepId> settled{first};
+  while (!settled.empty() && !needs_plan_) {
+    const StepId step = settled.back();
+    settled.pop_back();
+    for (const TargetId output : manifest_.outputs(step))
+      for (const StepId follower : plan_.followers(step))
+        if (manifest_.step(follower).dyndep == output && !manifest_.step(follower).is_dyndep_loaded)
+          needs_plan_ = true;
+    if (needs_plan_) return;
+    for (const StepId follower : plan_.followers(step)) {
+      if (--plan_.blocked(follower) != 0) continue;
+      const State state = plan_.state(follower);
+      if (state != State::due && state != State::waiting) continue;
+      const Verdict verdict = plan_.judge(follower);
+      if (verdict.must_run()) {
+        explain(follower, verdict);
+        if (!plan_.may_run(follower)) ++total_;
+        plan_.set_state(follower, State::due);
+        ready_.push({plan_.urgency(follower), follower});
+        continue;
+      }
+      if (!manifest_.is_phony(follower) && plan_.may_run(follower) && total_ > finished_) --total_;
+      plan_.set_state(follower, State::done);
+      settled.push_back(follower);
+    }
+  }
+}
+
+bool Build::may_start_more() {
+  const std::size_t running = processes_.running();
+  if (running >= options_.jobs) return false;
+  if (running != 0 && options_.load_max > 0) {
+    double load = 0;
+    if (::getloadavg(&load, 1) == 1 && load > options_.load_max) return false;
+  }
+  if (jobserver_ != nullptr && !jobserver_->take()) {
+    waits_for_token_ = true;
+    return false;
+  }
+  return true;
+}
+
+bool Build::start_some() {
+  waits_for_token_ = false;  // else what cannot start for another reason would watch the tokens, without end
+  while (!ready_.empty()) {
+    const StepId step = ready_.top().step;
+    const std::uint32_t pool = manifest_.step(step).pool;
+    const unsigned depth = manifest_.pools()[pool].depth;
+    if (depth != 0 && pool_running_[pool] >= depth) {
+      ready_.pop();
+      pool_waiting_[pool].push_back(step);
+      continue;
+    }
+    if (!may_start_more()) return false;
+    ready_.pop();
+    start(step);
+    return true;
+  }
+  return false;
+}
+
+bool Build::make_parents(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return true;
+  std::string parent = path.substr(0, slash);
+  if (parents_.contains(parent)) return true;
+  struct stat status {};
+  if (::stat(parent.c_str(), &status) != 0 &&
+      (!make_parents(parent) || (::mkdir(parent.c_str(), 0777) != 0 && errno != EEXIST))) {
+    return false;
+  }
+  parents_.insert(std::move(parent));
+  return true;
+}
+
+void Build::start(StepId step) {
+  Job job;
+  job.step = step;
+  const std::string command = manifest_.value(step, "command");
+  job.depfile = manifest_.plain_value(step, "depfile");
+  job.response = manifest_.plain_value(step, "rspfile");
+  const bool on_console = manifest_.step(step).pool == kConsolePool;
+  std::vector<TargetId> inputs(manifest_.inputs(step).begin(), manifest_.inputs(step).end());
+  job.declared = static_cast<unsigned>(inputs.size());
+  ingredients_.append_programs(command, inputs);
+  present_.look(inputs);
+  for (const TargetId input : inputs) {
+    const StepId producer = manifest_.producer(input);
+    job.inputs.push_back(present_[input]);
+    if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
+  }
+  job.command = plan_.command_digest(step);
+  std::string trouble;
+  for (const TargetId output : manifest_.outputs(step))
+    if (!make_parents(std::string(manifest_.path(output))))
+      trouble = "make a directory for " + std::string(manifest_.path(output));
+  if (!make_parents(job.depfile)) trouble = "make a directory for " + job.depfile;
+  if (!job.response.empty() &&
+      (!make_parents(job.response) || !write_file(job.response, manifest_.value(step, "rspfile_content")))) {
+    trouble = "write " + job.response;
+  }
+  if (!trouble.empty()) trouble += std::string(": ") + std::strerror(errno);
+
+  plan_.set_state(step, State::running);
+  ++pool_running_[manifest_.step(step).pool];
+  std::size_t number = 0;
+  while (number < jobs_.size() && jobs_[number]) ++number;
+  if (number == jobs_.size()) jobs_.emplace_back();
+  job.started = std::chrono::steady_clock::now();
+  job.started_ns = file_clock_ns();
+  jobs_[number] = std::move(job);
+  if (trouble.empty()) {
+    BuildListener::Counts at = counts();
+    ++at.running;
+    listener_.on_start(step, at);
+    const Result<void> started = processes_.start(static_cast<unsigned>(number), command, on_console);
+    if (started) return;
+    trouble = started.error().what;
+  }
+  Processes::Ended ended;
+  ended.number = static_cast<unsigned>(number);
+  ended.code = 126;
+  ended.output = "larder: " + trouble + '\n';
+  if (auto finished = finish(std::move(ended)); !finished) trouble_ = std::move(finished);
+}
+
+void Build::fail_step(StepId step) {
+  plan_.set_state(step, State::failed);
+  ++failures_;
+  if (options_.failures_max != 0 && failures_ >= options_.failures_max) is_stopped_ = true;
+}
+
+Result<void> Build::finish(Processes::Ended ended) {
+  Job job = std::move(*jobs_[ended.number]);
+  jobs_[ended.number].reset();
+  const StepId step = job.step;
+  const std::uint32_t pool = manifest_.step(step).pool;
+  --pool_running_[pool];
+  if (jobserver_ != nullptr) jobserver_->give_back();
+  for (const StepId waiting : pool_waiting_[pool]) ready_.push({plan_.urgency(waiting), waiting});
+  pool_waiting_[pool].clear();
+
+  int code = ended.code;
+  if (code != 0 && (StopSignals::received() != 0 || code == 128 + SIGINT)) {
+    remove_halves(job);
+    plan_.set_state(step, State::failed);
+    is_stopped_ = true;
+    return {};
+  }
+  const auto before = history_.run(manifest_.outputs(step)[0]);
+  const std::uint64_t expected = before ? before->duration_ms : 0;
+  std::vector<ContentId> old_outputs;
+  if (before) old_outputs.assign(before->outputs.begin(), before->outputs.end());
+  left_ms_ -= std::min(left_ms_, expected);
+  const bool is_final = code != 0 || take_results(job, ended.output, code);
+  if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
+  if (!is_final) {  // it runs again
+    plan_.set_state(step, State::unwanted);
+    needs_plan_ = true;
+    return {};
+  }
+  ++finished_;
+  ran_.insert(step);
+  listener_.on_finish(step, counts(), code, ended.output);
+  if (code != 0) {
+    fail_step(step);
+    return {};
+  }
+  plan_.set_state(step, State::done);
+  remove_dropped_outputs(step, old_outputs);
+  settle_step(step);
+  log_.flush();
+  return {};
+}
+
+void Build::interrupt() {
+  is_stopped_ = true;
+  processes_.signal_all(StopSignals::received());
+}
+
+Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
+  roots_.assign(roots.begin(), roots.end());
+  finished_ = 0;
+  pool_running_.assign(manifest_.pools().size(), 0);
+  if (auto planned = plan_anew(); !planned) return tl::unexpected(planned.error());
+  if (options_.is_dry) {
+    bool any = false;
+    for (const StepId step : plan_.order()) {
+      const State state = plan_.state(step);
+      if (manifest_.is_phony(step) || !plan_.may_run(step) ||
+          (state != State::due && state != State::waiting))
+        continue;
+      any = true;
+      listener_.on_start(step, counts());
+      ++finished_;
+      listener_.on_finish(step, counts(), 0, "");
+    }
+    return any ? BuildOutcome::done : BuildOutcome::nothing_to_do;
+  }
+  bool is_interrupted = false;
+  auto give_up = std::chrono::steady_clock::time_point::max();
+  for (;;) {
+    if (needs_plan_ && !is_stopped_) {
+      if (auto planned = plan_anew(); !planned) {
+        trouble_ = std::move(planned);
+        is_stopped_ = true;
+      }
+    }
+    while (!is_stopped_ && !needs_plan_ && start_some()) continue;
+    if (needs_plan_ && !is_stopped_) continue;
+    if (processes_.running() == 0) break;
+    int timeout = listener_.on_tick(counts());
+    if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs))
+      timeout = kLoadPauseMs;
+    if (is_interrupted) timeout = 200;
+    auto ended =
+        processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1);
+    if (StopSignals::received() != 0 && !is_interrupted) {
+      is_interrupted = true;
+      give_up = std::chrono::steady_clock::now() + kPatience;
+      interrupt();
+    }
+    if (std::chrono::steady_clock::now() > give_up) processes_.signal_all(SIGKILL);
+    if (!ended) continue;
+    if (auto finished = finish(std::move(*ended)); !finished) {
+      trouble_ = std::move(finished);
+      is_stopped_ = true;
+    }
+  }
+  present_.settle();
+  log_.flush();
+  if (StopSignals::received() != 0) is_interrupted = true;
+  if (!trouble_) return tl::unexpected(trouble_.error());
+  if (failures_ != 0 && !is_interrupted) return BuildOutcome::failed;
+  if (is_interrupted || is_stopped_) return BuildOutcome::interrupted;
+  return finished_ == 0 ? BuildOutcome::nothing_to_do : BuildOutcome::done;
+}
+
+}  // namespace larder::build

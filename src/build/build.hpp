@@ -1,0 +1,135 @@
+// Builds targets: works off a plan with as many commands at once as it may, records what came of each, and
+// plans anew when a command tells more of the graph. Used by one thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "build/jobserver.hpp"
+#include "build/log.hpp"
+#include "build/plan.hpp"
+#include "build/processes.hpp"
+
+namespace larder::build {
+
+struct BuildOptions {
+  unsigned jobs = 1;
+  unsigned failures_max = 1;  // 0: go on as long as anything can be made
+  double load_max = 0;        // 0: whatever it is
+  bool is_dry = false;
+  bool explains = false;
+  bool keeps_depfiles = false;
+  bool keeps_responses = false;
+};
+
+// Hears what a build does.
+class BuildListener {
+ public:
+  virtual ~BuildListener() = default;
+  struct Counts {
+    unsigned finished = 0;
+    unsigned total = 0;  // of commands that ran or may run
+    unsigned running = 0;
+    std::uint64_t left_ms =
+        0;  // of the commands to come, one after the other, by what they took last time; 0: unknown
+  };
+  virtual void on_start(StepId step, const Counts& counts) = 0;
+  // `code` as a shell says it; `output` is what the command wrote.
+  virtual void on_finish(StepId step, const Counts& counts, int code, std::string_view output) = 0;
+  // Some time has passed and nothing ended. How long until the next call, in milliseconds; -1: never.
+  virtual int on_tick(const Counts& counts) = 0;
+  virtual void on_explain(const std::string& text) = 0;
+  virtual void on_warning(const std::string& what) = 0;
+};
+
+enum class BuildOutcome : std::uint8_t { nothing_to_do, done, failed, interrupted };
+
+class Build {
+ public:
+  Build(Manifest& manifest, History& history, Log& log, Ingredients& ingredients, StopSignals& signals,
+        const BuildOptions& options, Jobserver* jobserver, BuildListener& listener);
+
+  // Errors: what keeps the plan from being made. A command that fails is an outcome.
+  Result<BuildOutcome> make(std::span<const TargetId> roots);
+  // Whether a step's command ran, in any call of make().
+  bool has_run(StepId step) const noexcept { return ran_.contains(step); }
+  // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
+  unsigned remove_stale();
+
+ private:
+  struct Job {
+    StepId step;
+    std::int64_t started_ns;  // by the clock of files
+    std::chrono::steady_clock::time_point started;
+    std::vector<ContentId> inputs;  // declared ones and programs, as they were before
+    std::vector<TargetId> watched;  // those of them that are files
+    Digest command;
+    unsigned declared = 0;
+    std::string depfile;
+    std::string response;
+  };
+  struct Urgent {
+    std::uint64_t urgency;
+    StepId step;
+    bool operator<(const Urgent& other) const noexcept {
+      return urgency != other.urgency ? urgency < other.urgency : step > other.step;
+    }
+  };
+
+  Result<void> plan_anew();
+  void settle_step(StepId first);  // it is done: whom does that free?
+  void consider(StepId step);      // everything before it is done
+  bool start_some();
+  bool may_start_more();
+  void start(StepId step);
+  Result<void> finish(Processes::Ended ended);
+  // What a command that succeeded has told, made and read. False: it must run again, or failed after all.
+  bool take_results(Job& job, std::string& output, int& code);
+  bool learn_depfile(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
+  bool made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output, int& code);
+  bool are_inputs_unchanged(Job& job, const std::vector<TargetId>& discovered, std::string& changed);
+  void remove_halves(const Job& job);
+  void remove_dropped_outputs(StepId step, std::span<const ContentId> before);
+  void interrupt();
+  void fail_step(StepId step);
+  bool make_parents(const std::string& path);
+  BuildListener::Counts counts() const;
+  void count_plan();
+  bool is_task(StepId step) const;
+  void explain(StepId step, const Verdict& verdict);
+
+  Manifest& manifest_;
+  History& history_;
+  Log& log_;
+  Ingredients& ingredients_;
+  StopSignals& signals_;
+  const BuildOptions& options_;
+  Jobserver* jobserver_;
+  BuildListener& listener_;
+  Present present_;
+  Plan plan_;
+  Processes processes_;
+  std::vector<TargetId> roots_;
+  std::priority_queue<Urgent> ready_;
+  std::vector<std::vector<StepId>> pool_waiting_;
+  std::vector<unsigned> pool_running_;
+  std::vector<std::optional<Job>> jobs_;  // by number of the process
+  std::unordered_map<StepId, unsigned> attempts_;
+  std::unordered_set<StepId> ran_;
+  std::unordered_set<std::string> parents_;
+  Result<void> trouble_;
+  unsigned failures_ = 0;
+  unsigned finished_ = 0;
+  unsigned total_ = 0;
+  std::uint64_t left_ms_ = 0;
+  bool needs_plan_ = false;
+  bool is_stopped_ = false;
+  bool waits_for_token_ = false;
+};
+
+}  // namespace larder::build

@@ -1,0 +1,39 @@
+#include "build/command_line.hpp"
+
+#include <gtest/gtest.h>
+
+namespace larder::build {
+namespace {
+
+using Words = std::vector<std::string>;
+using Views = std::vector<std::string_view>;
+
+TEST(CommandLine, NeedsNoShellForWordsAndQuotes) {
+  EXPECT_EQ(plain_words("cc -c a.c -o a.o"), (Words{"cc", "-c", "a.c", "-o", "a.o"}));
+  EXPECT_EQ(plain_words("cc -DX=\\\"y\\\" 'a b' \"c\\\"d\" -D'E F'"),
+            (Words{"cc", "-DX=\"y\"", "a b", "c\"d", "-DE F"}));
+  EXPECT_EQ(plain_words(": && cc a.o -o a && :"), (Words{"cc", "a.o", "-o", "a"}));
+  EXPECT_EQ(plain_words("cc ''"), (Words{"cc", ""}));
+}
+
+TEST(CommandLine, NeedsAShellForAllElse) {
+  for (const char* command :
+       {"a | b", "a && b",   "a; b", "a > b", "a $X", "a `b`", "a *.c", "a [b]", "X=1 a", "cd a",   "echo a",
+        "~/a",   "a \"$X\"", "a 'b", "a \\",  "# a",  "",      "a ~/b", "(a)",   "a\nb",  "exit 1", "a?b"})
+    EXPECT_FALSE(plain_words(command)) << command;
+}
+
+TEST(CommandLine, FindsTheProgramsThatItStarts) {
+  EXPECT_EQ(programs("cd /x && /usr/bin/cmake -E touch a | sort 2>&1; X=1 tool b"),
+            (Views{"/usr/bin/cmake", "sort", "tool"}));
+  EXPECT_EQ(programs(": && cc a && :"), (Views{"cc"}));
+  EXPECT_EQ(programs("if test -f a; then gen 'x; y'; fi"), (Views{"gen"}));
+  EXPECT_EQ(programs("a \"b c\" && a"), (Views{"a"}));
+}
+
+TEST(CommandLine, FindsTheVariablesThatItNames) {
+  EXPECT_EQ(variables("a $X ${Y_2}z $$ $1 \"$Z\""), (Views{"X", "Y_2", "Z"}));
+}
+
+}  // namespace
+}  // namespace larder::build

@@ -1,0 +1,168 @@
+#include "build/content.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+namespace larder::build {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::size_t kReadAtOnce = 64 * 1024;
+
+std::int64_t to_ns(const timespec& time) noexcept {
+  return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
+}
+
+// So that an empty file, an empty directory and a device differ.
+Digest marked(Digest digest, unsigned mark) noexcept {
+  digest.high ^= 0x9e3779b97f4a7c15u * mark;
+  return digest;
+}
+
+Digest digest_of_number(std::uint64_t number, unsigned mark) noexcept {
+  return marked(format::checksum(as_bytes({reinterpret_cast<const char*>(&number), sizeof number})), mark);
+}
+
+std::optional<Digest> digest_of_file(int fd, std::size_t size) noexcept {
+  alignas(64) static thread_local std::array<std::byte, kReadAtOnce> buffer;
+  std::size_t have = 0;
+  // A small file is there after one read, and a second one that finds its end.
+  while (have < buffer.size()) {
+    const ssize_t got = ::read(fd, buffer.data() + have, buffer.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return format::checksum({buffer.data(), have});
+    have += static_cast<std::size_t>(got);
+    if (have == size && size < buffer.size()) {
+      // The length is as it was told: a writer who goes on will move the change time.
+      return format::checksum({buffer.data(), have});
+    }
+  }
+  format::RunningChecksum running;
+  running.add({buffer.data(), have});
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return running.result();
+    running.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+Digest digest_of_directory(const char* path) {
+  std::vector<std::string> names;
+  DIR* const directory = ::opendir(path);
+  if (directory == nullptr) return digest_of_number(static_cast<std::uint64_t>(errno), 5);
+  while (const dirent* entry = ::readdir(directory)) {
+    std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    name += '\0';
+    name += entry->d_type == DT_DIR ? 'd' : 'f';
+    names.push_back(std::move(name));
+  }
+  ::closedir(directory);
+  std::sort(names.begin(), names.end());
+  std::string all;
+  for (const std::string& name : names) all.append(name) += '\0';
+  return marked(format::checksum(as_bytes(all)), 2);
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const struct stat& status) noexcept {
+  Fingerprint print;
+  print.changed_ns = to_ns(status.st_ctim);
+  print.modified_ns = to_ns(status.st_mtim);
+  print.inode = status.st_ino ^ (static_cast<std::uint64_t>(status.st_dev) << 40);
+  const std::uint64_t mode = (status.st_mode & S_IFMT) | (status.st_mode & 0111);
+  print.size = static_cast<std::uint64_t>(status.st_size) ^ (mode << 48);
+  return print;
+}
+
+std::int64_t file_clock_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return to_ns(now);
+}
+
+bool is_settled(const Fingerprint& print, std::int64_t now_ns) noexcept {
+  const std::int64_t latest = std::max(print.changed_ns, print.modified_ns);
+  const bool is_coarse = print.changed_ns % kSecond == 0;
+  return latest + (is_coarse ? 3 * kSecond : 0) < now_ns;
+}
+
+Seen look_at(const char* path) noexcept {
+  struct stat status {};
+  if (::stat(path, &status) != 0) {
+    if (::lstat(path, &status) != 0) return {};
+    return {Kind::other, fingerprint(status)};
+  }
+  const Kind kind = S_ISREG(status.st_mode)   ? Kind::file
+                    : S_ISDIR(status.st_mode) ? Kind::directory
+                                              : Kind::other;
+  return {kind, fingerprint(status)};
+}
+
+Digested digest(const char* path, bool as_output) noexcept {
+  Digested result;
+  const std::int64_t now = file_clock_ns();
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    result.seen = look_at(path);
+    if (result.seen.kind == Kind::missing) return result;
+    struct stat status {};
+    std::array<char, 4096> text{};
+    const ssize_t size = ::readlink(path, text.data(), text.size());
+    if (size >= 0 && ::stat(path, &status) != 0) {
+      result.digest = marked(format::checksum(as_bytes({text.data(), static_cast<std::size_t>(size)})), 3);
+      return result;
+    }
+    result.digest = digest_of_number(static_cast<std::uint64_t>(error), 5);
+    return result;
+  }
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) {
+    ::close(fd);
+    return result;
+  }
+  result.seen.print = fingerprint(status);
+  result.is_settled = is_settled(result.seen.print, now);
+  if (S_ISREG(status.st_mode)) {
+    result.seen.kind = Kind::file;
+    const auto bytes = digest_of_file(fd, static_cast<std::size_t>(status.st_size));
+    if (bytes) {
+      result.digest = marked(*bytes, (status.st_mode & 0111) != 0 ? 1 : 0);
+    } else {
+      result.digest = digest_of_number(static_cast<std::uint64_t>(errno), 5);
+      result.is_settled = false;
+    }
+  } else if (S_ISDIR(status.st_mode)) {
+    result.seen.kind = Kind::directory;
+    result.digest = as_output ? digest_of_number(0, 6) : digest_of_directory(path);
+  } else {
+    result.seen.kind = Kind::other;
+    result.digest = digest_of_number(status.st_rdev, 4);
+  }
+  ::close(fd);
+  return result;
+}
+
+std::string hex(const Digest& digest) {
+  std::array<char, 33> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx%016llx",
+                      static_cast<unsigned long long>(digest.high),
+                      static_cast<unsigned long long>(digest.low));
+  return text.data();
+}
+
+}  // namespace larder::build

@@ -1,0 +1,135 @@
+#include "build/ingredients.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "build/command_line.hpp"
+
+namespace larder::build {
+namespace {
+
+void append_part(std::string& text, std::string_view part) {
+  const std::size_t size = part.size();
+  text.append(reinterpret_cast<const char*>(&size), sizeof size);
+  text += part;
+}
+
+void append_variable(std::string& text, const std::string& name) {
+  append_part(text, name);
+  const char* const value = std::getenv(name.c_str());
+  text += value == nullptr ? '-' : '+';
+  if (value != nullptr) append_part(text, value);
+}
+
+std::string working_directory() {
+  char* const name = ::getcwd(nullptr, 0);
+  std::string directory = name == nullptr ? "" : name;
+  std::free(name);
+  return directory;
+}
+
+bool is_program(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+const std::vector<std::string>& environment_names() {
+  static const auto& names = *new std::vector<std::string>{"AR",
+                                                           "ARFLAGS",
+                                                           "AS",
+                                                           "ASFLAGS",
+                                                           "CC",
+                                                           "CFLAGS",
+                                                           "COMPILER_PATH",
+                                                           "CPATH",
+                                                           "CPLUS_INCLUDE_PATH",
+                                                           "CPP",
+                                                           "CPPFLAGS",
+                                                           "CXX",
+                                                           "CXXFLAGS",
+                                                           "C_INCLUDE_PATH",
+                                                           "FC",
+                                                           "FFLAGS",
+                                                           "GCC_EXEC_PREFIX",
+                                                           "LANG",
+                                                           "LANGUAGE",
+                                                           "LC_ALL",
+                                                           "LC_COLLATE",
+                                                           "LC_CTYPE",
+                                                           "LC_MESSAGES",
+                                                           "LC_NUMERIC",
+                                                           "LC_TIME",
+                                                           "LD",
+                                                           "LDFLAGS",
+                                                           "LD_LIBRARY_PATH",
+                                                           "LD_PRELOAD",
+                                                           "LIBRARY_PATH",
+                                                           "LD_RUN_PATH",
+                                                           "OBJC_INCLUDE_PATH",
+                                                           "PATH",
+                                                           "PKG_CONFIG_PATH",
+                                                           "PYTHONPATH",
+                                                           "RANLIB",
+                                                           "RUSTFLAGS",
+                                                           "SHELL",
+                                                           "SOURCE_DATE_EPOCH",
+                                                           "TZ",
+                                                           "UMASK"};
+  return names;
+}
+
+Ingredients::Ingredients(Manifest& manifest, const std::vector<std::string>& more) : manifest_(manifest) {
+  append_part(surroundings_, working_directory());
+  for (const std::string& name : environment_names()) append_variable(surroundings_, name);
+  std::vector<std::string> others = more;
+  std::sort(others.begin(), others.end());
+  for (const std::string& name : others) append_variable(surroundings_, name);
+  const char* const path = std::getenv("PATH");
+  path_ = path == nullptr ? "/bin:/usr/bin" : path;
+  const Digest digest = format::checksum(as_bytes(surroundings_));
+  surroundings_.assign(reinterpret_cast<const char*>(&digest), sizeof digest);
+}
+
+Digest Ingredients::command(std::string_view command, std::string_view response) const {
+  text_ = surroundings_;
+  append_part(text_, command);
+  append_part(text_, response);
+  if (command.find('$') != command.npos)
+    for (const std::string_view name : variables(command)) append_variable(text_, std::string(name));
+  return format::checksum(as_bytes(text_));
+}
+
+TargetId Ingredients::resolve(std::string_view program) {
+  const auto [place, is_new] = resolved_.try_emplace(std::string(program), kNone);
+  if (!is_new) return place->second;
+  std::string found;
+  if (program.find('/') != program.npos) {
+    found = program;
+  } else {
+    std::string_view rest = path_;
+    while (found.empty() && !rest.empty()) {
+      const std::size_t colon = rest.find(':');
+      std::string candidate(rest.substr(0, colon));
+      rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
+      if (!candidate.empty()) candidate += '/';
+      candidate += program;
+      if (is_program(candidate)) found = std::move(candidate);
+    }
+  }
+  if (!found.empty() && is_program(found)) place->second = manifest_.target(found);
+  return place->second;
+}
+
+void Ingredients::append_programs(std::string_view command, std::vector<TargetId>& targets) {
+  for (const std::string_view program : programs(command)) {
+    const TargetId target = resolve(program);
+    if (target != kNone && manifest_.producer(target) == kNone) targets.push_back(target);
+  }
+}
+
+}  // namespace larder::build

@@ -1,0 +1,182 @@
+#include "build/manifest.hpp"
+
+#include <algorithm>
+
+#include "build/expand.hpp"
+
+namespace larder::build {
+
+std::string_view Scope::value(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+    const auto found = scope->values.find(name);
+    if (found != scope->values.end()) return found->second;
+  }
+  return {};
+}
+
+const Rule* Scope::rule(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+    const auto found = scope->rules.find(name);
+    if (found != scope->rules.end()) return found->second;
+  }
+  return nullptr;
+}
+
+void append_quoted(std::string& command, std::string_view path) {
+  const auto is_safe = [](char c) { return is_name_char(c) || c == '/' || c == '+' || c == ',' || c == '@'; };
+  if (!path.empty() && std::all_of(path.begin(), path.end(), is_safe)) {
+    command += path;
+    return;
+  }
+  command += '\'';
+  for (const char c : path) {
+    if (c == '\'') {
+      command += "'\\''";
+    } else {
+      command += c;
+    }
+  }
+  command += '\'';
+}
+
+Manifest::Manifest() {
+  pools_.push_back({"", 0});
+  pools_.push_back({"console", 1});
+  owned_rules_.push_back(std::make_unique<Rule>(Rule{"phony", {}, true}));
+  scopes_.push_back(std::make_unique<Scope>());
+  top_ = scopes_.back().get();
+  top_->rules.emplace("phony", owned_rules_.back().get());
+}
+
+TargetId Manifest::find(std::string_view path) const {
+  if (is_canonical(path)) return paths_.find(path);
+  std::string canonical(path);
+  make_canonical(canonical);
+  return paths_.find(canonical);
+}
+
+TargetId Manifest::number(std::string_view canonical, bool lives_on) {
+  const TargetId id =
+      paths_.number(canonical, [&](std::string_view text) { return lives_on ? text : arena_.keep(text); });
+  if (id == producers_.size()) {
+    producers_.push_back(kNone);
+    used_.push_back(false);
+  }
+  return id;
+}
+
+TargetId Manifest::target(std::string_view path) {
+  if (is_canonical(path)) return number(path, false);
+  std::string canonical(path);
+  make_canonical(canonical);
+  return number(canonical, false);
+}
+
+std::span<const TargetId> Manifest::outputs(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links, s.outputs};
+}
+std::span<const TargetId> Manifest::explicit_outputs(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links, s.outputs - s.implicit_outputs};
+}
+std::span<const TargetId> Manifest::inputs(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links + s.outputs, s.inputs - s.order_only};
+}
+std::span<const TargetId> Manifest::explicit_inputs(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links + s.outputs, s.inputs - s.order_only - s.implicit_inputs};
+}
+std::span<const TargetId> Manifest::order_only(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links + s.outputs + s.inputs - s.order_only, s.order_only};
+}
+std::span<const TargetId> Manifest::all_inputs(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links + s.outputs, s.inputs};
+}
+std::span<const TargetId> Manifest::validations(StepId step) const noexcept {
+  const Step& s = steps_[step];
+  return {links_.data() + s.links + s.outputs + s.inputs, s.validations};
+}
+
+std::string Manifest::expand(StepId step, std::string_view name, bool quotes) const {
+  const Step& s = steps_[step];
+  std::string out;
+  const auto append_paths = [&](std::span<const TargetId> targets, char between) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (i != 0) out += between;
+      if (quotes) {
+        append_quoted(out, paths_[targets[i]]);
+      } else {
+        out += paths_[targets[i]];
+      }
+    }
+  };
+  const auto append = [&](const auto& self, std::string_view variable) -> void {
+    if (variable == "in") return append_paths(explicit_inputs(step), ' ');
+    if (variable == "in_newline") return append_paths(explicit_inputs(step), '\n');
+    if (variable == "out") return append_paths(explicit_outputs(step), ' ');
+    // The last one that was said counts.
+    for (std::uint32_t i = s.binding_count; i-- > 0;) {
+      const Binding& own = bindings_[s.bindings + i];
+      if (own.name == variable) {
+        out += own.value;
+        return;
+      }
+    }
+    for (auto rule = s.rule->bindings.rbegin(); rule != s.rule->bindings.rend(); ++rule) {
+      if (rule->name != variable) continue;
+      // The parser refuses rules whose variables name each other in a ring, so this ends.
+      build::expand(rule->value, out, [&](std::string_view inner) { self(self, inner); });
+      return;
+    }
+    out += s.scope->value(variable);
+  };
+  append(append, name);
+  return out;
+}
+
+std::string Manifest::value(StepId step, std::string_view name) const {
+  return expand(step, name, true);
+}
+std::string Manifest::plain_value(StepId step, std::string_view name) const {
+  return expand(step, name, false);
+}
+
+Result<void> Manifest::add_dyndep(StepId step, std::span<const TargetId> inputs,
+                                  std::span<const TargetId> outputs) {
+  for (const TargetId output : outputs) {
+    const StepId other = producers_[output];
+    if (other != kNone && other != step)
+      return fail(Code::invalid_argument, "two steps make " + std::string(paths_[output]));
+  }
+  Step& s = steps_[step];
+  const auto begin = links_.begin() + s.links;
+  std::vector<TargetId> outs(begin, begin + s.outputs);
+  std::vector<TargetId> ins(begin + s.outputs, begin + s.outputs + s.inputs - s.order_only);
+  const std::vector<TargetId> rest(begin + s.outputs + s.inputs - s.order_only,
+                                   begin + s.outputs + s.inputs + s.validations);
+  for (const TargetId output : outputs) {
+    if (std::find(outs.begin(), outs.end(), output) != outs.end()) continue;
+    outs.push_back(output);
+    producers_[output] = step;
+    ++s.implicit_outputs;
+  }
+  for (const TargetId input : inputs) {
+    ins.push_back(input);
+    used_[input] = true;
+    ++s.implicit_inputs;
+  }
+  s.inputs = static_cast<std::uint32_t>(ins.size()) + s.order_only;
+  s.outputs = static_cast<std::uint32_t>(outs.size());
+  s.links = static_cast<std::uint32_t>(links_.size());
+  links_.insert(links_.end(), outs.begin(), outs.end());
+  links_.insert(links_.end(), ins.begin(), ins.end());
+  links_.insert(links_.end(), rest.begin(), rest.end());
+  s.is_dyndep_loaded = true;
+  return {};
+}
+
+}  // namespace larder::build

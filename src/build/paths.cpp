@@ -1,0 +1,100 @@
+#include "build/paths.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace larder::build {
+
+bool is_canonical(std::string_view path) noexcept {
+  if (path.empty()) return true;
+  if (path == ".") return true;
+  bool at_start = true;      // of a component
+  bool only_parents = true;  // so far nothing but `..` components of a relative path
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const char c = path[i];
+    if (at_start && c == '/' && i != 0) return false;
+    if (at_start && c == '.') {
+      const std::string_view rest = path.substr(i);
+      if (rest == "." || rest.starts_with("./")) return false;
+      if (rest == ".." || rest.starts_with("../")) {
+        if (!only_parents) return false;
+        i += 1;
+        at_start = false;
+        continue;
+      }
+    }
+    if (at_start && c != '/') only_parents = false;
+    if (c == '/' && i == 0) only_parents = false;
+    at_start = c == '/';
+  }
+  return !at_start || path == "/";
+}
+
+void make_canonical(std::string& path) {
+  if (is_canonical(path)) return;
+  const bool is_absolute = path[0] == '/';
+  std::string result;
+  std::vector<std::size_t> ends;  // of `result` before each component that `..` can take back
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !ends.empty()) {
+      result.resize(ends.back());
+      ends.pop_back();
+      continue;
+    }
+    if (part == ".." && is_absolute) continue;
+    if (part != "..") ends.push_back(result.size());
+    if (!result.empty()) result += '/';
+    result += part;
+  }
+  path = is_absolute ? '/' + result : result.empty() ? "." : result;
+}
+
+std::string_view Arena::keep(std::string_view text) {
+  constexpr std::size_t kBlock = 64 * 1024;
+  if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < text.size()) {
+    blocks_.emplace_back();
+    blocks_.back().reserve(text.size() > kBlock ? text.size() : kBlock);
+  }
+  std::string& block = blocks_.back();
+  const std::size_t at = block.size();
+  block += text;
+  return std::string_view(block).substr(at);
+}
+
+PathTable::PathTable() : slots_(1024) {}
+
+std::uint64_t PathTable::hash_of(std::string_view path) noexcept {
+  return XXH3_64bits(path.data(), path.size());
+}
+
+std::size_t PathTable::place_of(std::string_view path, std::uint64_t hash) const noexcept {
+  const std::size_t mask = slots_.size() - 1;
+  const auto mark = static_cast<std::uint32_t>(hash >> 32);
+  for (std::size_t place = hash & mask;; place = (place + 1) & mask) {
+    const Slot& slot = slots_[place];
+    if (slot.id == kNone || (slot.mark == mark && paths_[slot.id] == path)) return place;
+  }
+}
+
+std::uint32_t PathTable::find(std::string_view path) const noexcept {
+  return slots_[place_of(path, hash_of(path))].id;
+}
+
+void PathTable::grow() {
+  std::vector<Slot> larger(slots_.size() * 4);
+  const std::size_t mask = larger.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.id == kNone) continue;
+    std::size_t place = hash_of(paths_[slot.id]) & mask;
+    while (larger[place].id != kNone) place = (place + 1) & mask;
+    larger[place] = slot;
+  }
+  slots_ = std::move(larger);
+}
+
+}  // namespace larder::build

@@ -1,0 +1,111 @@
+// The plan of a build: which steps the wanted targets need, in which order, and which of them must run, by
+// content. A plan is made anew whenever more becomes known of the graph while it is worked off; what is done
+// stays done. Used by one thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "build/ingredients.hpp"
+#include "build/present.hpp"
+#include "larder/result.hpp"
+
+namespace larder::build {
+
+enum class State : std::uint8_t {
+  unwanted,  // nothing asks for it
+  clean,     // its outputs are what its command would make; or an alias whose inputs are there
+  waiting,   // something before it is not done, and only then it can be told whether it must run
+  due,       // it must run, whatever comes of what is before it
+  running,
+  done,  // it ran, or was cut off: everything before it came out the same
+  failed,
+};
+
+enum class Cause : std::uint8_t {
+  none,
+  never_made,
+  command_changed,
+  inputs_changed,  // the list, not what is in them
+  input_changed,
+  output_missing,
+  output_changed,
+  always,  // it takes something that nobody can say the content of
+};
+
+// Why a step must run.
+struct Verdict {
+  Cause cause = Cause::none;
+  TargetId target = kNone;  // the input or output
+  ContentId before = kNone;
+  ContentId after = kNone;
+  bool must_run() const noexcept { return cause != Cause::none; }
+};
+
+class Plan {
+ public:
+  Plan(Manifest& manifest, History& history, Present& present, Ingredients& ingredients) noexcept
+      : manifest_(manifest), history_(history), present_(present), ingredients_(ingredients) {}
+
+  // Works out what `roots` need. Loads dyndep files that are there already. Errors: a cycle, named by its
+  // path; a source that is missing; a bad dyndep file.
+  Result<void> make(std::span<const TargetId> roots);
+
+  State state(StepId step) const noexcept { return states_[step]; }
+  void set_state(StepId step, State state) noexcept { states_[step] = state; }
+  // Wanted steps, every one behind those that it needs.
+  std::span<const StepId> order() const noexcept { return order_; }
+  // How many steps before it are not done.
+  std::uint32_t& blocked(StepId step) noexcept { return blocked_[step]; }
+  // Steps that wait for this one, one as often as it takes its outputs.
+  std::span<const StepId> followers(StepId step) const noexcept {
+    return {followers_.data() + first_follower_[step], first_follower_[step + 1] - first_follower_[step]};
+  }
+  // Whether it may come to run, as far as is known.
+  bool may_run(StepId step) const noexcept { return may_run_[step]; }
+  // Milliseconds from its start to the end of the last step behind it, by what earlier runs took.
+  std::uint64_t urgency(StepId step) const noexcept { return urgency_[step]; }
+
+  // Whether a step whose inputs are all done must run. Of an alias: none, and its content is known from then
+  // on.
+  Verdict judge(StepId step);
+  std::string explain(StepId step, const Verdict& verdict) const;
+
+  // What a step's last run, or its depfile just now, named besides its inputs.
+  void learn(StepId step, std::vector<TargetId> discovered) { learned_[step] = std::move(discovered); }
+  void unlearn(StepId step) { learned_.erase(step); }
+  void append_discovered(StepId step, std::vector<TargetId>& targets) const;
+  // Takes what a dyndep file says. The plan must be made anew afterwards.
+  Result<void> load_dyndep(TargetId file);
+  Digest command_digest(StepId step) const;
+
+ private:
+  Result<void> reach(std::span<const TargetId> roots);
+  Result<void> name_cycle(std::span<const StepId> open, StepId again) const;
+  void look_at_all();
+  Result<bool> decide();
+  Verdict judge_generator(StepId step, const Run* run);
+  Verdict judge_with(StepId step, bool some_are_open);
+  bool is_open(TargetId target) const noexcept;
+  void set_alias(StepId step);
+  void connect();
+
+  Manifest& manifest_;
+  History& history_;
+  Present& present_;
+  Ingredients& ingredients_;
+  std::vector<State> states_;
+  std::vector<StepId> order_;
+  std::vector<bool> may_run_;
+  std::vector<std::uint32_t> blocked_;
+  std::vector<std::uint32_t> first_follower_;
+  std::vector<StepId> followers_;
+  std::vector<std::uint64_t> urgency_;
+  std::unordered_map<StepId, std::vector<TargetId>> learned_;
+  std::vector<TargetId> roots_;
+  std::vector<TargetId> scratch_;
+};
+
+}  // namespace larder::build

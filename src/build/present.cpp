@@ -1,0 +1,124 @@
+#include "build/present.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace larder::build {
+namespace {
+
+constexpr std::size_t kFewFiles = 512;
+constexpr std::size_t kAtOnce = 128;
+
+// Calls work(i) for every i below `count`, from more threads when there are many.
+template <typename Work>
+void for_all(std::size_t count, const Work& work) {
+  const std::size_t threads = count < kFewFiles ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (;;) {
+      const std::size_t begin = next.fetch_add(kAtOnce, std::memory_order_relaxed);
+      if (begin >= count) return;
+      for (std::size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) work(i);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
+  run();
+}
+
+}  // namespace
+
+bool Present::is_output(TargetId target) const noexcept {
+  const StepId producer = manifest_.producer(target);
+  return producer != kNone && !manifest_.is_phony(producer);
+}
+
+void Present::make_room() {
+  const std::size_t count = manifest_.target_count();
+  if (now_.size() >= count) return;
+  now_.resize(count, kNone);
+  prints_.resize(count);
+}
+
+void Present::set(TargetId target, ContentId content) {
+  make_room();
+  now_[target] = content;
+}
+
+void Present::take(TargetId target, const Digested& digested) {
+  if (digested.seen.kind == Kind::missing) {
+    now_[target] = kMissing;
+    prints_[target] = {};
+    return;
+  }
+  prints_[target] = digested.seen.print;
+  now_[target] = history_.content(target, digested.digest);
+  if (digested.is_settled) {
+    history_.trust(now_[target], digested.seen.print);
+  } else if (digested.seen.kind == Kind::file) {
+    unsettled_.push_back(target);
+  }
+}
+
+void Present::look(std::span<const TargetId> targets) {
+  make_room();
+  std::vector<TargetId> unknown;
+  unknown.reserve(targets.size());
+  for (const TargetId target : targets) {
+    if (now_[target] != kNone) continue;
+    now_[target] = kMissing;  // so that none comes twice
+    unknown.push_back(target);
+  }
+  for_all(unknown.size(), [&](std::size_t i) {
+    const TargetId target = unknown[i];
+    const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
+    const History::Known* known = history_.known(target);
+    prints_[target] = seen.print;
+    if (seen.kind == Kind::missing) {
+      now_[target] = kMissing;
+    } else if (known != nullptr && known->print == seen.print) {
+      now_[target] = known->content;
+    } else {
+      now_[target] = kNone;
+    }
+  });
+  std::erase_if(unknown, [&](TargetId target) { return now_[target] != kNone; });
+  if (unknown.empty()) return;
+  std::vector<Digested> digests(unknown.size());
+  for_all(unknown.size(), [&](std::size_t i) {
+    digests[i] = digest(std::string(manifest_.path(unknown[i])).c_str(), is_output(unknown[i]));
+  });
+  for (std::size_t i = 0; i < unknown.size(); ++i) take(unknown[i], digests[i]);
+}
+
+ContentId Present::look_again(TargetId target) {
+  make_room();
+  take(target, digest(std::string(manifest_.path(target)).c_str(), is_output(target)));
+  return now_[target];
+}
+
+bool Present::is_untouched(TargetId target) const noexcept {
+  const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
+  if (seen.kind == Kind::missing) return now_[target] == kMissing;
+  return seen.print == prints_[target];
+}
+
+void Present::settle() {
+  std::vector<TargetId> fresh;
+  std::swap(fresh, unsettled_);
+  std::sort(fresh.begin(), fresh.end());
+  fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
+  std::vector<Digested> digests(fresh.size());
+  for_all(fresh.size(), [&](std::size_t i) {
+    digests[i] = digest(std::string(manifest_.path(fresh[i])).c_str(), is_output(fresh[i]));
+  });
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    const Digested& now = digests[i];
+    if (!now.is_settled || now_[fresh[i]] >= kMissing) continue;
+    // What another program wrote meanwhile is for the next build to see.
+    if (history_[now_[fresh[i]]].digest == now.digest) history_.trust(now_[fresh[i]], now.seen.print);
+  }
+}
+
+}  // namespace larder::build

@@ -1,0 +1,47 @@
+// What targets are at present: their contents, looked up by fingerprint where that is safe and digested where
+// not. Used by one thread; looking at many targets uses more underneath.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "build/history.hpp"
+
+namespace larder::build {
+
+// There is nothing by that name.
+inline constexpr ContentId kMissing = kNone - 1;
+
+class Present {
+ public:
+  Present(Manifest& manifest, History& history) noexcept : manifest_(manifest), history_(history) {}
+
+  // Looks at those that were not looked at yet. O(files), in parallel when there are many.
+  void look(std::span<const TargetId> targets);
+  // Looks anew, whatever is known: after a command that may have written it.
+  ContentId look_again(TargetId target);
+  bool is_looked(TargetId target) const noexcept { return target < now_.size() && now_[target] != kNone; }
+  // kMissing, or the content. PRECONDITION: is_looked.
+  ContentId operator[](TargetId target) const noexcept { return now_[target]; }
+  const Fingerprint& print(TargetId target) const noexcept { return prints_[target]; }
+  // For aliases, which are no files.
+  void set(TargetId target, ContentId content);
+  // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed
+  // since.
+  bool is_untouched(TargetId target) const noexcept;
+  // Digests again what was too fresh for its fingerprint to be trusted, and trusts it where that works.
+  void settle();
+
+ private:
+  void make_room();
+  bool is_output(TargetId target) const noexcept;
+  void take(TargetId target, const Digested& digested);
+
+  Manifest& manifest_;
+  History& history_;
+  std::vector<ContentId> now_;
+  std::vector<Fingerprint> prints_;
+  std::vector<TargetId> unsettled_;
+};
+
+}  // namespace larder::build

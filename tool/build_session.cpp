@@ -1,0 +1,79 @@
+#include "tool/build_session.hpp"
+
+#include "build/text_file.hpp"
+#include "settings/suggest.hpp"
+
+namespace larder::tool {
+namespace {
+
+constexpr std::size_t kSuggestAmongMax = 20'000;
+
+}  // namespace
+
+Result<void> BuildSession::read() {
+  auto text = build::read_manifest(file, [](const std::string& path) { return build::read_text_file(path); });
+  if (!text) return tl::unexpected(text.error());
+  log.reset();
+  history.reset();
+  manifest = std::move(*text);
+  return {};
+}
+
+void BuildSession::open_log(bool read_only) {
+  history = std::make_unique<build::History>();
+  log = std::make_unique<build::Log>();
+  log->open(file, *manifest, *history, read_only);
+}
+
+Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manifest,
+                                                    const std::vector<std::string>& names) {
+  std::vector<build::TargetId> targets;
+  for (const std::string& name : names) {
+    const bool wants_maker = name.ends_with('^') && manifest.find(name) == build::kNone;
+    const build::TargetId target =
+        manifest.find(wants_maker ? std::string_view(name).substr(0, name.size() - 1) : name);
+    if (target == build::kNone || (manifest.producer(target) == build::kNone && !manifest.is_used(target))) {
+      std::string what = "there is no target " + name;
+      if (manifest.target_count() < kSuggestAmongMax) {
+        std::vector<std::string_view> known;
+        for (build::TargetId one = 0; one < manifest.target_count(); ++one)
+          if (manifest.producer(one) != build::kNone) known.push_back(manifest.path(one));
+        what += settings::did_you_mean(name, known);
+      }
+      return fail(Code::not_found, what);
+    }
+    if (!wants_maker) {
+      targets.push_back(target);
+      continue;
+    }
+    build::TargetId made = build::kNone;
+    for (build::StepId step = 0; step < manifest.step_count() && made == build::kNone; ++step)
+      for (const build::TargetId input : manifest.all_inputs(step))
+        if (input == target) made = manifest.outputs(step)[0];
+    if (made == build::kNone) return fail(Code::not_found, "no step takes " + name);
+    targets.push_back(made);
+  }
+  if (!names.empty()) return targets;
+  targets.assign(manifest.defaults().begin(), manifest.defaults().end());
+  if (!targets.empty()) return targets;
+  for (build::StepId step = 0; step < manifest.step_count(); ++step)
+    for (const build::TargetId output : manifest.outputs(step))
+      if (!manifest.is_used(output)) targets.push_back(output);
+  if (targets.empty() && manifest.step_count() != 0)
+    return fail(Code::invalid_argument, "every target of the manifest is needed by another: name one");
+  return targets;
+}
+
+int refuse_build(Console& console, std::string_view what) {
+  (void)console.flush();
+  console.err("larder: ");
+  while (!what.empty()) {
+    const std::size_t end = what.find('\n');
+    console.err(printable(what.substr(0, end)));
+    console.err("\n");
+    what = end == what.npos ? std::string_view() : what.substr(end + 1);
+  }
+  return kError;
+}
+
+}  // namespace larder::tool
