@@ -30,7 +30,8 @@ TEST(FileClosures, AreReadFromTheGoldenFile) {
   std::ostringstream golden;
   golden << std::ifstream(path, std::ios::binary).rdbuf();
   EXPECT_EQ(encode_file_closures(example()), golden.str());
-  const auto closures = decode_file_closures(as_bytes(golden.str()));
+  const std::string bytes = golden.str();
+  const auto closures = decode_file_closures(as_bytes(bytes));
   ASSERT_TRUE(closures);
   EXPECT_EQ(*closures, example());
 }
