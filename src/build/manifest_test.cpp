@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 namespace larder::build {
@@ -45,6 +46,20 @@ TEST_F(BuildManifest, ExpandsVariablesOfStepRuleAndFile) {
            "build a.o: cc a.c\n  more = -g\nbuild b.o: cc b.c\n  flags = -O0\n"));
   EXPECT_EQ(command("a.o"), "cc -O3 -g a.c -o a.o");
   EXPECT_EQ(command("b.o"), "cc -O0  b.c -o b.o");
+}
+
+// Each name many times in the one before: looked at once each, not once for each of the ways to it.
+TEST_F(BuildManifest, LooksAtEachVariableOfARuleOnceForRings) {
+  const std::array<std::string, 8> names = {"command",         "description", "depfile", "deps",
+                                            "rspfile_content", "rspfile",     "pool",    "dyndep"};
+  std::string rule = "rule r\n";
+  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    rule += "  " + names[i] + " =";
+    for (int again = 0; again < 100; ++again) rule += " $" + names[i + 1];
+    rule += '\n';
+  }
+  EXPECT_FALSE(read(rule + "  dyndep = $pool\n"));
+  EXPECT_NE(error.find("is made from itself"), std::string::npos) << error;
 }
 
 TEST_F(BuildManifest, TellsKindsOfInputsAndOutputsApart) {

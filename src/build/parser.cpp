@@ -158,10 +158,12 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
 
 void Parser::refuse_rings(const Rule& rule, const char* at) const {
   std::vector<std::string_view> open;
+  std::vector<std::string_view> closed;  // in no ring: not walked again, which could take for ever
   const auto visit = [&](const auto& self, std::string_view name) -> void {
     const auto found = std::find_if(rule.bindings.rbegin(), rule.bindings.rend(),
                                     [&](const Binding& one) { return one.name == name; });
     if (found == rule.bindings.rend()) return;
+    if (std::find(closed.begin(), closed.end(), name) != closed.end()) return;
     if (std::find(open.begin(), open.end(), name) != open.end())
       Cursor::refuse_at(at, "the variable " + std::string(name) + " of rule " + std::string(rule.name) +
                                 " is made from itself");
@@ -169,6 +171,7 @@ void Parser::refuse_rings(const Rule& rule, const char* at) const {
     std::string unused;
     expand(found->value, unused, [&](std::string_view inner) { self(self, inner); });
     open.pop_back();
+    closed.push_back(name);
   };
   for (const Binding& binding : rule.bindings) visit(visit, binding.name);
 }
