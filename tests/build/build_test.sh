@@ -1,7 +1,7 @@
 #!/bin/bash
 # `larder build` on small manifests, by the real command: what runs, what does not, and what is left behind by whatever
 # goes wrong. The numbers are those of docs/peer-scenarios.md. Usage: build_test.sh LARDER
-# shellcheck disable=SC2317 # functions are called by name
+# shellcheck disable=SC2317,SC2015,SC2016 # functions are called by name; what fails either way fails; sed and others expand
 set -u
 larder=$(realpath "$1")
 top=$(mktemp -d)

@@ -2,6 +2,7 @@
 # yaml-cpp, from Debian's source package, configured by CMake as it is: `larder build` makes what ninja makes, to the
 # byte; then touching everything runs nothing, and a comment in a header compiles and links nothing.
 # Usage: build_real_project.sh LARDER
+# shellcheck disable=SC2015 # what fails either way fails
 set -u
 larder=$(realpath "$1")
 work=$(mktemp -d)
