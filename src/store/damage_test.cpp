@@ -90,7 +90,7 @@ TEST_F(StoreDamage, AllocatesNothingOnAFilesWordForItsSize) {
   EXPECT_EQ(
       after(*store,
             [](const std::string& path) { std::filesystem::resize_file(path, std::uintmax_t{1} << 40); }),
-      Reason::too_large);
+      Reason::corrupt);
 }
 
 TEST_F(StoreDamage, MissesAnEntryMovedToAnothersPlace) {
@@ -190,6 +190,25 @@ TEST_F(StoreDamage, DoesNotReachAPrivateCopy) {
   ASSERT_TRUE(found);
   write_file(entry_path(recipe_), "somebody else's");
   EXPECT_EQ(found.entry.product.text(), product_) << "what was checked is what is used";
+}
+
+TEST_F(StoreDamage, AFileThatIsTooLargeForItsHeaderDoesNotBlockItsKey) {
+  options_.entry_bytes_max = 1000;
+  const auto store = open();
+  EXPECT_NE(
+      after(*store,
+            [](const std::string& path) { std::filesystem::resize_file(path, std::uintmax_t{100} << 20); }),
+      Reason::too_large);
+  EXPECT_FALSE(exists(entry_path(recipe_)));
+  EXPECT_TRUE(store->put(recipe_, as_bytes(product_)));
+  EXPECT_TRUE(store->get(recipe_));
+  // Kept when larger ones were allowed, it is no damage.
+  options_.entry_bytes_max = 0;
+  const Recipe large = recipe_for("large");
+  ASSERT_TRUE(open()->put(large, as_bytes(std::string(std::size_t{70} << 20, 'l'))));
+  options_.entry_bytes_max = 1000;
+  EXPECT_EQ(open()->get(large).reason, Reason::too_large);
+  EXPECT_TRUE(exists(entry_path(large)));
 }
 
 }  // namespace

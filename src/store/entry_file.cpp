@@ -60,6 +60,16 @@ Content failed(Reason reason) noexcept {
   return content;
 }
 
+// An entry from when larger ones were allowed, or damage that would keep the key from ever being stored: the
+// header knows how long the file should be.
+Content read_too_large(FileSystem& files, int fd, std::uint64_t size) noexcept {
+  std::byte header[format::kEntryHeaderSize];
+  if (const int error = read_fully(files, fd, header, sizeof header, 0); error != 0) return failed(error);
+  format::EntryHead head;
+  const Reason reason = format::decode_entry_header(header, size, head);
+  return failed(reason == Reason::none ? Reason::too_large : reason);
+}
+
 LARDER_HOT Content read_small(FileSystem& files, int fd, std::size_t size) {
   auto memory = allocate(size);
   if (const int error = read_fully(files, fd, memory.get(), size, 0); error != 0) return failed(error);
@@ -150,7 +160,7 @@ Content read(Directory& directory, const Opened& opened, const Limits& limits) n
   const int fd = opened.file.fd();
   const auto size = static_cast<std::uint64_t>(opened.status.st_size);
   if (size < format::kEntrySizeMin) return failed(Reason::truncated);
-  if (limits.file_bytes_max != 0 && size > limits.file_bytes_max) return failed(Reason::too_large);
+  if (limits.file_bytes_max != 0 && size > limits.file_bytes_max) return read_too_large(files, fd, size);
   if (size < kMapSizeMin) return read_small(files, fd, size);
   if (limits.may_map && directory.is_local()) return read_mapped(files, fd, size);
 
