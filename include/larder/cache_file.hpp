@@ -81,7 +81,8 @@ class LARDER_API CacheFile {
   CacheFileLoad load(const Recipe& recipe) noexcept;
 
   // Puts the product in the place of whatever the file held, in one step: readers see the old or the new. A
-  // file that is no cache file is not destroyed but renamed to PATH.damaged first; a link, a directory or
+  // file that is no cache file is not destroyed but renamed to PATH.damaged first, or, where
+  // such a file is already, to PATH.damaged.1 and so on up to 9; a link, a directory or
   // another user's file is left alone and nothing is kept.
   CacheFileSave save(const Recipe& recipe, BytesView product, Nanoseconds cost = Nanoseconds{0}) noexcept;
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@
 
 namespace larder {
 namespace {
+
+constexpr unsigned kAsideMax = 10;  // PATH.damaged, PATH.damaged.1, ...
 
 // Which file was read, so that only that one is removed.
 struct Seen {
@@ -200,6 +203,7 @@ struct CacheFile::Impl {
   CacheFileSave save(const Recipe& recipe, BytesView product, Nanoseconds cost);
   // Why the place cannot be written; lays a file aside that is no cache file.
   CacheFileSave prepare_place(int directory);
+  CacheFileSave lay_aside(int directory);
   bool remove(const Seen& which) noexcept;
   void remember(std::optional<Seen> which) {
     const MutexLock lock(mutex);
@@ -272,11 +276,27 @@ CacheFileSave CacheFile::Impl::prepare_place(int directory) {
       file.is_open() &&
       read_beginning(files, file.fd(), static_cast<std::uint64_t>(status.st_size), beginning) == 0;
   if (is_read && was_cache_file(beginning.view())) return {};
-  const std::string aside = name + ".damaged";
-  const int moved = files.rename_at(directory, name.c_str(), directory, aside.c_str(), 0);
-  if (moved < 0)
-    return {publish::reason_of_write(moved), path + ": is no cache file and cannot be laid aside"};
-  return {Reason::none, path + ": was no cache file; it is now " + aside};
+  return lay_aside(directory);
+}
+
+// What stands under the name that it gets may be somebody's, too: it is never replaced.
+CacheFileSave CacheFile::Impl::lay_aside(int directory) {
+  for (unsigned number = 0; number < kAsideMax; ++number) {
+    const std::string aside = name + ".damaged" + (number == 0 ? "" : '.' + std::to_string(number));
+    int moved = files.rename_at(directory, name.c_str(), directory, aside.c_str(), RENAME_NOREPLACE);
+    if (moved == -EINVAL || moved == -ENOSYS) {  // a file system that cannot refuse by itself
+      struct stat status {};
+      moved = files.status_at(directory, aside.c_str(), status) == -ENOENT
+                  ? files.rename_at(directory, name.c_str(), directory, aside.c_str(), 0)
+                  : -EEXIST;
+    }
+    if (moved == -EEXIST) continue;
+    if (moved < 0)
+      return {publish::reason_of_write(moved), path + ": is no cache file and cannot be laid aside"};
+    return {Reason::none, path + ": was no cache file; it is now " + aside};
+  }
+  return {Reason::untrusted, path + ": is no cache file, and " + std::to_string(kAsideMax) +
+                                 " such files were laid aside before; remove " + name + ".damaged*"};
 }
 
 CacheFileSave CacheFile::Impl::save(const Recipe& recipe, BytesView product, Nanoseconds cost) {

@@ -576,5 +576,24 @@ TEST_F(GuestFile, ManyThreadsMayShareOneObject) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_F(DamagedGuestFile, NoFileThatWasLaidAsideIsReplaced) {
+  const auto precious = [](int number) {
+    return "the only copy of file " + std::to_string(number) + std::string(200, '.');
+  };
+  write_file(path() + ".damaged", precious(0));
+  for (int number = 1; number < 10; ++number) {
+    write_file(path(), precious(number));
+    ASSERT_TRUE(file().save(recipe_, as_bytes("product"))) << number;
+  }
+  EXPECT_EQ(read_file(path() + ".damaged"), precious(0));
+  EXPECT_EQ(read_file(path() + ".damaged.1"), precious(1));
+  EXPECT_EQ(read_file(path() + ".damaged.9"), precious(9));
+  write_file(path(), precious(10));
+  const CacheFileSave save = file().save(recipe_, as_bytes("product"));
+  EXPECT_EQ(save.reason, Reason::untrusted);
+  EXPECT_NE(save.detail.find("laid aside before"), std::string::npos) << save.detail;
+  EXPECT_EQ(read_file(path()), precious(10));
+}
+
 }  // namespace
 }  // namespace larder
