@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <new>
@@ -32,6 +33,10 @@ tl::unexpected<Error> cannot(Code code, const std::string& path, std::string_vie
 tl::unexpected<Error> read_failed(const std::string& path, int error) {
   return error > 0 ? cannot(Code::damaged, path, "the file ends early")
                    : fail(Code::io, "read " + path + ": " + std::strerror(-error));
+}
+
+bool is_zero(BytesView bytes) noexcept {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 }  // namespace
@@ -80,6 +85,8 @@ struct Bundle::Impl {
   Content read(const format::BundleRecord& record, bool may_map) const;
   // As read, the head only; `product` stays empty.
   Content read_head(const format::BundleRecord& record) const;
+  // Whether the bytes between an entry and what follows it are zeros: nobody signed them.
+  bool has_clean_gap(const format::BundleRecord& record) const noexcept;
   Reason copy(std::uint64_t offset, std::uint64_t size, Bytes& bytes) const;
   Reason map(std::uint64_t offset, std::uint64_t size, Bytes& bytes) const;
   void tell_damage(const format::BundleRecord& record, Reason reason) const noexcept;
@@ -166,6 +173,13 @@ Reason Bundle::Impl::copy(std::uint64_t offset, std::uint64_t size, Bytes& bytes
   return Reason::none;
 }
 
+bool Bundle::Impl::has_clean_gap(const format::BundleRecord& record) const noexcept {
+  std::array<std::byte, format::kBundleAlignment> gap;
+  const std::uint64_t end = record.offset + record.size;
+  const std::uint64_t size = format::bundle_aligned(end) - end;
+  return read_fully(files, file.fd(), gap.data(), size, end) == 0 && is_zero(std::span(gap).first(size));
+}
+
 Reason Bundle::Impl::map(std::uint64_t offset, std::uint64_t size, Bytes& bytes) const {
   // In a forked child the lock may belong to a thread that is not there: then it copies.
   if (!mutex.try_lock()) return Reason::unreadable;
@@ -189,15 +203,22 @@ Reason Bundle::Impl::map(std::uint64_t offset, std::uint64_t size, Bytes& bytes)
 Bundle::Impl::Content Bundle::Impl::read(const format::BundleRecord& record, bool may_map) const {
   Content content;
   const bool maps = may_map && is_local && is_ours && record.size >= entry_file::kMapSizeMin;
-  content.reason = maps ? map(record.offset, record.size, content.bytes) : Reason::unreadable;
-  if (content.reason != Reason::none) content.reason = copy(record.offset, record.size, content.bytes);
+  // With what lies between it and the next entry, which nobody signed: it must be zeros.
+  const std::uint64_t size = format::bundle_aligned(record.offset + record.size) - record.offset;
+  content.reason = maps ? map(record.offset, size, content.bytes) : Reason::unreadable;
+  if (content.reason != Reason::none) content.reason = copy(record.offset, size, content.bytes);
   if (content.reason != Reason::none) return content;
-  // The digest is what was signed; where nothing was, the entry's own checksum finds damage.
-  if (trust == BundleTrust::trusted && format::digest(content.bytes.view()) != record.digest) {
+  const BytesView entry = content.bytes.view().first(record.size);
+  if (!is_zero(content.bytes.view().subspan(record.size))) {
     content.reason = Reason::corrupt;
     return content;
   }
-  content.reason = format::decode_entry(content.bytes.view(), content.head, content.product);
+  // The digest is what was signed; where nothing was, the entry's own checksum finds damage.
+  if (trust == BundleTrust::trusted && format::digest(entry) != record.digest) {
+    content.reason = Reason::corrupt;
+    return content;
+  }
+  content.reason = format::decode_entry(entry, content.head, content.product);
   if (content.reason == Reason::none && content.head.key != record.key) content.reason = Reason::corrupt;
   return content;
 }
@@ -216,6 +237,7 @@ Bundle::Impl::Content Bundle::Impl::read_head(const format::BundleRecord& record
   }
   content.reason = format::decode_entry_head(content.bytes.view(), content.head);
   if (content.reason == Reason::none && content.head.key != record.key) content.reason = Reason::corrupt;
+  if (content.reason == Reason::none && !has_clean_gap(record)) content.reason = Reason::corrupt;
   return content;
 }
 
@@ -238,7 +260,8 @@ void Bundle::Impl::visit_each(bool whole, const std::function<bool(const BundleE
     entry.file_bytes = record.size;
     const Content content = whole ? read(record, false) : read_head(record);
     entry.reason = content.reason;
-    if (whole && entry.reason == Reason::none && format::digest(content.bytes.view()) != record.digest) {
+    if (whole && entry.reason == Reason::none &&
+        format::digest(content.bytes.view().first(record.size)) != record.digest) {
       entry.reason = Reason::corrupt;
     }
     if (entry.reason == Reason::none) {

@@ -398,5 +398,38 @@ TEST_F(BundleFile, VerifyNamesTheDamagedEntry) {
   EXPECT_EQ(bad, std::vector<Key>{recipe_for("a").key()});
 }
 
+TEST_F(SignedBundle, NoBytesBetweenItsEntriesAreAnybodys) {
+  write(products_, true);
+  const std::string good = read_file(path());
+  const auto is_served = [&] {
+    const auto bundle = open(with_key());
+    std::size_t served = 0;
+    if (bundle) {
+      for (const auto& [name, product] : products_) served += bundle->get(recipe_for(name)) ? 1 : 0;
+      bool heads = true;
+      bundle->for_each(
+          [&](const BundleEntry& entry) { return heads = heads && entry.reason == Reason::none; });
+      EXPECT_EQ(heads, served == products_.size());
+    }
+    return served == products_.size();
+  };
+  ASSERT_TRUE(is_served());
+  std::size_t gaps = 0;
+  const std::uint64_t index = good.size() - (2 * products_.size() * 64 + 96);
+  for (std::size_t at = format::kBundleHeaderSize; at < std::min<std::size_t>(good.size(), index + 999);
+       ++at) {
+    // What is zero and lies at the end of an aligned block may be a gap: try the last byte of each such
+    // block.
+    if (at % format::kBundleAlignment != format::kBundleAlignment - 1 || good[at] != 0) continue;
+    std::string changed = good;
+    changed[at] = 1;
+    write_file(path(), changed);
+    ::chmod(path().c_str(), 0600);
+    EXPECT_FALSE(is_served()) << at;
+    ++gaps;
+  }
+  EXPECT_GT(gaps, 0u);
+}
+
 }  // namespace
 }  // namespace larder
