@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -13,6 +15,26 @@ namespace larder {
 namespace {
 
 std::atomic<unsigned> g_next_writer{0};
+
+// Why `path` must stay as it is: only a bundle, or an empty file, gives way to another bundle. Empty: it may
+// go.
+std::string why_kept(FileSystem& files, const std::string& path) {
+  struct stat status {};
+  const int error = files.status_at(AT_FDCWD, path.c_str(), status);
+  if (error == -ENOENT) return {};
+  if (error < 0) return path + ": " + std::strerror(-error);
+  if (S_ISLNK(status.st_mode)) return path + " is a symbolic link; name the file that it leads to";
+  if (S_ISDIR(status.st_mode)) return path + " is a directory; name a file in it";
+  if (!S_ISREG(status.st_mode)) return path + " is no plain file; name another";
+  if (status.st_size == 0) return {};
+  const File file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  std::array<std::byte, 8> beginning{};
+  const bool is_bundle = file.is_open() &&
+                         read_fully(files, file.fd(), beginning.data(), beginning.size(), 0) == 0 &&
+                         format::is_bundle(beginning);
+  return is_bundle ? std::string()
+                   : path + " is no bundle and would be lost; name another file, or remove it";
+}
 
 }  // namespace
 
@@ -32,6 +54,7 @@ BundleWriter::~BundleWriter() {
 }
 
 Result<BundleWriter> BundleWriter::open(FileSystem& files, const std::string& path) {
+  if (std::string why = why_kept(files, path); !why.empty()) return fail(Code::refused, std::move(why));
   std::string temporary =
       path + ".new-" + std::to_string(::getpid()) + '-' + std::to_string(g_next_writer.fetch_add(1));
   // What somebody wants to ship may be read by everybody whom the umask lets.
