@@ -137,7 +137,9 @@ Result<void> log_to(const std::string& path, std::uint64_t size_max) {
 void log_as_environment_says() noexcept {
   if (has_begun.load(std::memory_order_relaxed) || has_begun.exchange(true)) return;
   const char* const path = secure_getenv("LARDER_LOG");
-  if (path == nullptr || *path == '\0') return;
+  // A relative path is refused: each process would log in the directory that it happens to be in. The
+  // settings say so where a cache is opened.
+  if (path == nullptr || *path != '/') return;
   const int host_errno = errno;
   try {
     (void)log_to(path, kLogSizeMax);

@@ -312,6 +312,15 @@ TEST(LogFile, IsOpenedOnceWhereTheEnvironmentSays) {
   EXPECT_EQ(json::parse(lines[0])["detail"], "told");
 }
 
+TEST(LogFile, IsNotMadeWhereverTheProcessHappensToBe) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  check_in_fresh_process("relative.log");
+  std::filesystem::current_path(before);
+  EXPECT_FALSE(std::filesystem::exists(folder / "relative.log"));
+}
+
 TEST(LogFile, IsAsIfNotAskedForWhereItCannotBeOpened) {
   const Folder folder;
   check_in_fresh_process(folder / "missing/log");
