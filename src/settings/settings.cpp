@@ -190,11 +190,26 @@ void Resolver::take_environment() {
   }
 }
 
+// The first path of a list of them that is not absolute; empty when there is none.
+std::string relative_path(const Row& row, const Options& said) {
+  if (row.kind != Kind::path_list) return {};
+  const auto& paths = row.name == "bundles" ? said.bundles : said.bundle_keys;
+  for (const std::string& path : *paths)
+    if (!path.starts_with('/')) return path.empty() ? std::string(" ") : path;
+  return {};
+}
+
 void Resolver::take_options(const Options& said) {
   for (const Row& row : table()) {
     if (!settings::is_said(row, said)) continue;
     std::string place = around_.face == Face::tool ? flag(row) : "the program";
     Options checked;
+    if (const std::string relative = relative_path(row, said); !relative.empty()) {
+      settings_.problems.push_back(
+          {Origin::option, std::move(place), std::string(row.name) + " cannot be set so",
+           quoted(relative) + " is not absolute", "write a path that begins with /"});
+      continue;
+    }
     // Through text, so that what a program says is checked like everything else; a path may hold a colon.
     const Result<void> fits =
         row.kind == Kind::path_list ? Result<void>() : set_value(row, value_text(row, said), checked);

@@ -314,6 +314,14 @@ TEST_F(Settle, LimitsThatContradictEachOtherKeepNobodyFromStoring) {
   EXPECT_EQ(settings.problems.size(), 1u);
 }
 
+TEST_F(Settle, ABundleThatAProgramNamesByARelativePathIsRefusedLikeAnybodys) {
+  said.bundles = {"/sound.bundle", "relative.bundle"};
+  const Settings settings = settled();
+  ASSERT_EQ(settings.problems.size(), 1u);
+  EXPECT_NE(settings.problems[0].text().find("`relative.bundle` is not absolute"), std::string::npos);
+  EXPECT_TRUE(settings.values.bundles->empty());
+}
+
 TEST_F(Settle, WhatAProgramSaysIsCheckedToo) {
   said.dir = "relative";
   said.low_water = 300;

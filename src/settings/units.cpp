@@ -145,7 +145,8 @@ Result<std::uint64_t> to_size(std::string_view text) {
   bool too_large = false;
   std::uint64_t bytes = 0;
   if (!take_number(rest, number, too_large)) {
-    if (too_large) return fail(Code::invalid_argument, quoted(text) + " is larger than any size");
+    if (too_large)
+      return fail(Code::invalid_argument, quoted(text) + " is larger than any size; the largest is 16383PiB");
     return no_fit(text, "size; write a number and a unit, such as 10G or 512MiB");
   }
   rest = trimmed(rest);
@@ -155,7 +156,7 @@ Result<std::uint64_t> to_size(std::string_view text) {
                                             "; write B, K, M, G, T or P, such as 10G");
   }
   if (!scaled(number, unit, kMost, bytes)) {
-    return fail(Code::invalid_argument, quoted(text) + " is larger than any size");
+    return fail(Code::invalid_argument, quoted(text) + " is larger than any size; the largest is 16383PiB");
   }
   return bytes;
 }
@@ -209,7 +210,8 @@ Result<std::uint64_t> to_count(std::string_view text) {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
   if (error == std::errc::result_out_of_range) {
-    return fail(Code::invalid_argument, quoted(text) + " is larger than any count");
+    return fail(Code::invalid_argument,
+                quoted(text) + " is larger than any count; the largest is " + std::to_string(kMost));
   }
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
     return no_fit(text, "count; write digits only, such as 1000");
