@@ -203,6 +203,11 @@ Reason Store::absence(const Key& key) const noexcept {
   return known && known->event == format::IndexEvent::gone ? known->reason : Reason::absent;
 }
 
+void Store::remember_absence(const Key& key, Reason why) noexcept {
+  if (options_.read_only || contains(key)) return;
+  upkeep_->never_came(key, why);
+}
+
 void Store::touch(const Key& key, int fd, std::uint64_t file_bytes, Nanoseconds cost) noexcept {
   if (directory_->files().set_times(fd, options_.clock->unix_ns()) < 0) return;
   upkeep_->used(key, file_bytes, cost);

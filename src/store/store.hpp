@@ -120,8 +120,10 @@ struct UpkeepReport {
   bool was_busy = false;  // another process is at it; nothing was done
   std::uint64_t evicted_entries = 0;
   std::uint64_t evicted_bytes = 0;
-  Nanoseconds evicted_cost{0};    // what making the evicted had taken
-  std::uint64_t swept_files = 0;  // left behind by writers that died
+  Nanoseconds evicted_cost{0};      // what making the evicted had taken
+  std::uint64_t swept_files = 0;    // left behind by writers that died
+  std::uint64_t stuck_entries = 0;  // had to go, but the operating system did not let them
+  bool was_refused = false;         // nothing was done: read-only, or the lock file cannot be written
 };
 
 struct StoreUsage {
@@ -162,6 +164,8 @@ class Store {
   // Why there is no entry for `key`, as far as is remembered: evicted, expired, cleared, corrupt or absent.
   // Reads the index: some 20 microseconds.
   Reason absence(const Key& key) const noexcept;
+  // What absence() is to say of a product that never got as far as put().
+  void remember_absence(const Key& key, Reason why) noexcept;
 
   // Waits for its turn to make the product of `key`: see store/key_lock.hpp. `expected` is what making is
   // thought to take; 0 looks it up in the index.

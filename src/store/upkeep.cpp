@@ -156,6 +156,12 @@ void Upkeep::gone(const Key& key, std::uint64_t bytes, Reason reason) noexcept {
   index_.journal().append(record);
 }
 
+// Both together change no sum: what is gone was announced.
+void Upkeep::never_came(const Key& key, Reason reason) noexcept {
+  announce(key, 0, Nanoseconds{0});
+  gone(key, 0, reason);
+}
+
 bool Upkeep::is_due(const Sums& sums) const noexcept {
   const std::int64_t since_roll = options_.clock->unix_ns() - sums.rolled_at_unix_ns;
   return !sums.is_exact || sums.is_folding || sums.journal_size >= Journal::kFoldFrom ||
@@ -215,6 +221,7 @@ UpkeepReport Upkeep::step(Nanoseconds at_most, bool everything) noexcept {
 UpkeepReport Upkeep::run(Nanoseconds at_most, bool everything, std::uint64_t incoming) noexcept {
   UpkeepReport refused;
   refused.is_done = true;
+  refused.was_refused = true;
   if (options_.read_only) return refused;
   const Clock& clock = *options_.clock;
   Step step{.clock = clock, .end = clock.steady() + at_most, .now = clock.unix_ns()};
@@ -222,6 +229,7 @@ UpkeepReport Upkeep::run(Nanoseconds at_most, bool everything, std::uint64_t inc
   if (!turn.is_ours()) {
     refused.is_done = !turn.is_busy();
     refused.was_busy = turn.is_busy();
+    refused.was_refused = !refused.was_busy;
     return refused;
   }
   index_.read_totals(step.totals);
@@ -472,7 +480,10 @@ bool Upkeep::remove(Step& step, IndexRecord& record, Reason reason) {
       }
     }
   }
-  if (error < 0 && error != -ENOENT) return false;
+  if (error < 0 && error != -ENOENT) {
+    ++step.report.stuck_entries;
+    return false;
+  }
   record.event = IndexEvent::gone;
   record.reason = reason;
   record.at_unix_ns = step.now;

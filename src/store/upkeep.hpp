@@ -52,6 +52,8 @@ class Upkeep {
   // News of an entry: one append each.
   void used(const Key& key, std::uint64_t bytes, Nanoseconds cost) noexcept;
   void gone(const Key& key, std::uint64_t bytes, Reason reason) noexcept;
+  // News of an entry that there never was: why there is none. Sums stay as they are.
+  void never_came(const Key& key, Reason reason) noexcept;
 
   // Whether an entry of `bytes` that was announced may be published now. Every so many bytes it looks at the
   // sums; where they exceed the cap it makes a step, or waits a moment for the process that is at one. none
