@@ -94,7 +94,7 @@ struct Selector {
   std::string_view kind{};     // recipes of this kind
   std::string_view program{};  // asked for by this program at its last start
   std::string_view path{};     // recipes with an ingredient that is this path, or one of a file below it
-  std::optional<std::chrono::nanoseconds> older_than{};  // last used longer ago
+  std::optional<std::chrono::nanoseconds> older_than{};  // last used longer ago; negative: nothing is meant
   std::function<bool(const Recipe&)> matches{};
 };
 

@@ -11,6 +11,8 @@
 namespace larder {
 namespace {
 
+constexpr std::size_t kLostRemembered = 256;
+
 std::uint64_t weigh(const Kept& kept) {
   return sizeof(Kept) + kept.bytes.size() + kept.log.size();
 }
@@ -54,6 +56,7 @@ CacheCore::~CacheCore() {
 void CacheCore::problem(std::string text, Reason reason, Tier tier) {
   counters_.count(Counter::warnings);
   emit({.kind = EventKind::warning, .reason = reason, .tier = tier, .detail = text});
+  const MutexLock lock(notes_mutex_);
   problems_.push_back(std::move(text));
 }
 
@@ -64,6 +67,7 @@ void CacheCore::open_disk() {
   auto opened = Store::open(std::move(options));
   if (!opened) {
     // The store has sent the warning event itself.
+    const MutexLock lock(notes_mutex_);
     problems_.push_back(std::move(opened.error().what));
     return;
   }
@@ -103,9 +107,40 @@ bool CacheCore::flush(std::chrono::nanoseconds deadline) {
 void CacheCore::close(std::chrono::nanoseconds deadline) {
   if (is_closed_.exchange(true)) return;
   if (const MutexLock lock(preload_mutex_); preload_ != nullptr) preload_->stop();
-  if (writes_ != nullptr) writes_->close(deadline);
+  if (writes_ != nullptr) tell_lost(writes_->close(deadline));
   take_notes();
   memory_.clear();
+}
+
+void CacheCore::tell_no_turns() noexcept try {
+  if (lacks_turns_.exchange(true, std::memory_order_relaxed)) return;
+  problem(
+      *settings_.values.runtime_dir +
+          ": no lock can be had there, so processes may make the same product at once; see larder doctor, "
+          "or set runtime-dir to a directory of yours",
+      Reason::unwritable, Tier::disk);
+} catch (const std::bad_alloc&) {
+  // Nothing can be said then.
+}
+
+void CacheCore::tell_lost(const std::deque<std::shared_ptr<const PendingWrite>>& lost) noexcept {
+  if (lost.empty()) return;
+  counters_.count(Counter::warnings);
+  // The end must not take much longer than it may: of many, the first are enough to ask `larder why` about.
+  std::size_t told = 0;
+  for (const auto& write : lost) {
+    if (told++ == kLostRemembered) break;
+    store_->remember_absence(write->key, Reason::closed);
+  }
+  try {
+    emit({.kind = EventKind::warning,
+          .reason = Reason::closed,
+          .tier = Tier::disk,
+          .detail = std::to_string(lost.size()) + (lost.size() == 1 ? " product was" : " products were") +
+                    " not written: the time to close was over; raise close-time, or flush before the end"});
+  } catch (const std::bad_alloc&) {
+    // Counted it is.
+  }
 }
 
 CacheStats CacheCore::stats() const {

@@ -67,7 +67,10 @@ class CacheCore {
   bool wait_for_preload(std::chrono::nanoseconds deadline) const;
   CacheStats stats() const;
 
-  const std::vector<std::string>& problems() const noexcept { return problems_; }
+  std::vector<std::string> problems() const {
+    const MutexLock lock(notes_mutex_);
+    return problems_;
+  }
   std::chrono::nanoseconds close_time() const noexcept { return *settings_.values.close_time; }
 
  private:
@@ -106,6 +109,12 @@ class CacheCore {
   // What waits to be written and what is on disk; true when there was any.
   bool forget_on_disk(const Recipe& recipe, const Key& key, Reason why);
   void write(const PendingWrite& write) noexcept;
+  // That processes may make the same product at once: said once.
+  void tell_no_turns() noexcept;
+  // One warning for each cause until a product is stored again.
+  void tell_unkept(const PendingWrite& write, Reason reason) noexcept;
+  // Of products that close() had no time for.
+  void tell_lost(const std::deque<std::shared_ptr<const PendingWrite>>& lost) noexcept;
   // Writes down what was counted, missed and used first since the last call.
   void take_notes() noexcept;
   // Has it done within seconds, so that a process that is killed, or never closes, loses no more than those.
@@ -122,7 +131,6 @@ class CacheCore {
 
   const settings::Settings settings_;
   const Clock& clock_ = Clock::system();
-  std::vector<std::string> problems_;
   Mode mode_ = Mode::normal;
   bool is_disabled_ = false;
   std::atomic<bool> is_closed_{false};
@@ -137,7 +145,8 @@ class CacheCore {
   Refusals refusals_;
   std::unique_ptr<HistogramSet> histograms_ = std::make_unique<HistogramSet>();
 
-  Mutex notes_mutex_;
+  mutable Mutex notes_mutex_;
+  std::vector<std::string> problems_ GUARDED_BY(notes_mutex_);
   CounterTotals noted_totals_ GUARDED_BY(notes_mutex_);
   std::unique_ptr<HistogramSet> noted_histograms_ GUARDED_BY(notes_mutex_) = std::make_unique<HistogramSet>();
   std::vector<Miss> misses_ GUARDED_BY(notes_mutex_);
@@ -146,8 +155,10 @@ class CacheCore {
   // These use the store and end before it.
   mutable Mutex preload_mutex_;
   std::shared_ptr<Preload> preload_ GUARDED_BY(preload_mutex_);
-  std::unique_ptr<WriteBehind> writes_;  // there when the store is
-  bool takes_notes_ = false;             // what is counted here can be written down
+  std::unique_ptr<WriteBehind> writes_;   // there when the store is
+  std::atomic<bool> lacks_turns_{false};  // told
+  std::atomic<std::uint64_t> unkept_{0};  // the causes, a bit each, that were told since a product was stored
+  bool takes_notes_ = false;              // what is counted here can be written down
 
   ForkList<CacheCore, 3>::Place fork_place_{*this};
 };

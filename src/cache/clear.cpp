@@ -48,6 +48,9 @@ void CacheCore::forget_notes(const Selector& selector, const Selected& selected)
 
 Cleared CacheCore::clear(const Selector& selector) {
   Cleared cleared{.bundle_entries = bundles_.entries()};
+  // What is unused for less than no time is nothing: taken for everything it could destroy what was not
+  // meant.
+  if (selector.older_than && selector.older_than->count() < 0) return cleared;
   clearings_.fetch_add(1, std::memory_order_acq_rel);
   negatives_.clear();
   // What is in memory can be read again; telling the selected apart there is not worth a walk.

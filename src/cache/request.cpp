@@ -28,6 +28,26 @@ bool is_hit(Outcome outcome) noexcept {
   return tier_of(outcome) != Tier::none;
 }
 
+// What to do about a product that the store does not keep.
+std::string_view advice_on(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::out_of_space:
+      return "; make room there, or see size-max and free-min";
+    case Reason::unwritable:
+    case Reason::untrusted:
+    case Reason::unreadable:
+      return "; see larder doctor";
+    case Reason::too_large:
+      return "; see entry-size-max and size-max";
+    case Reason::too_small:
+      return "; see entry-size-min";
+    case Reason::out_of_resources:
+      return "; memory or descriptors are short";
+    default:
+      return "";
+  }
+}
+
 Product to_product(const Kept& kept, Outcome outcome, Reason reason) {
   return {.bytes = kept.bytes, .log = kept.log, .cost = kept.cost, .outcome = outcome, .reason = reason};
 }
@@ -86,6 +106,7 @@ Result<Kept> CacheCore::lead(Attempt& attempt, detail::AnyMaker maker) {
 
   const Reason reason = attempt.reason;
   const auto turn = std::make_shared<const MakeTurn>(store_->wait_for_turn(attempt.key));
+  if (turn->turn == Turn::unavailable) tell_no_turns();
   if (turn->waited > Nanoseconds{0}) {
     counters_.count(Counter::waits);
     counters_.count(Counter::wait_ns, static_cast<std::uint64_t>(turn->waited.count()));
@@ -219,15 +240,33 @@ void CacheCore::write(const PendingWrite& write) noexcept {
       store_->put(write.recipe, write.key, write.bytes.view(),
                   {.cost = write.cost, .log = write.log, .attachment = as_bytes(attachment)});
   if (put.state == PutState::stored) (*histograms_)[Measure::cache_size_after].record(store_->usage().bytes);
-  if (put.state == PutState::already_there || !is_listened()) return;
-  emit({.kind = put ? EventKind::stored : EventKind::warning,
-        .reason = put.reason,
+  if (put.state == PutState::not_kept) return tell_unkept(write, put.reason);
+  if (put.state == PutState::already_there) return;
+  unkept_.store(0, std::memory_order_relaxed);
+  if (!is_listened()) return;
+  emit({.kind = EventKind::stored,
+        .tier = Tier::disk,
+        .recipe_kind = write.recipe.kind(),
+        .key = write.key,
+        .bytes = write.bytes.size(),
+        .cost = write.cost});
+}
+
+void CacheCore::tell_unkept(const PendingWrite& write, Reason reason) noexcept try {
+  const std::uint64_t cause = std::uint64_t{1} << (static_cast<unsigned>(reason) % 64);
+  if ((unkept_.fetch_or(cause, std::memory_order_relaxed) & cause) != 0) return;
+  counters_.count(Counter::warnings);
+  if (!is_listened()) return;
+  emit({.kind = EventKind::warning,
+        .reason = reason,
         .tier = Tier::disk,
         .recipe_kind = write.recipe.kind(),
         .key = write.key,
         .bytes = write.bytes.size(),
         .cost = write.cost,
-        .detail = put ? "" : "not kept on disk"});
+        .detail = store_->options().root + ": not kept on disk" + std::string(advice_on(reason))});
+} catch (const std::bad_alloc&) {
+  // Counted it is.
 }
 
 // Beside the cache: nothing is looked up, shared or kept.

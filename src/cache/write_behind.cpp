@@ -31,7 +31,7 @@ WriteBehind::WriteBehind(WriteBehindOptions options)
     : options_(std::move(options)), remind_after_(options_.remind_first) {}
 
 WriteBehind::~WriteBehind() {
-  close(std::chrono::nanoseconds{0});
+  (void)close(std::chrono::nanoseconds{0});
 }
 
 void WriteBehind::before_fork() noexcept {
@@ -151,7 +151,7 @@ bool WriteBehind::flush(std::chrono::nanoseconds deadline) {
   return is_at_rest();
 }
 
-void WriteBehind::close(std::chrono::nanoseconds deadline) {
+std::deque<std::shared_ptr<const PendingWrite>> WriteBehind::close(std::chrono::nanoseconds deadline) {
   if (deadline > std::chrono::nanoseconds{0}) flush(deadline);
   std::unique_ptr<std::thread> thread;
   std::deque<std::shared_ptr<const PendingWrite>> lost;
@@ -165,6 +165,7 @@ void WriteBehind::close(std::chrono::nanoseconds deadline) {
   }
   // I2: at most the write under way.
   if (thread != nullptr) thread->join();
+  return lost;
 }
 
 std::uint64_t WriteBehind::pending_entries() const {

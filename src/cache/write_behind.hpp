@@ -77,7 +77,8 @@ class WriteBehind {
 
   // True when nothing waits any more; false when `deadline` passed.
   bool flush(std::chrono::nanoseconds deadline);
-  void close(std::chrono::nanoseconds deadline);
+  // What was not written when `deadline` passed, the oldest first; nobody will write it.
+  std::deque<std::shared_ptr<const PendingWrite>> close(std::chrono::nanoseconds deadline);
 
   std::uint64_t pending_entries() const;
   std::uint64_t pending_bytes() const;
