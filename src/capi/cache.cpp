@@ -43,9 +43,10 @@ Result<Made> run(larder_cache_make make, void* context) {
     if (failure == nullptr) return fail(Code::maker_failed, "maker: said no");
     return fail(capi::to_enum<Code>(larder_error_code(failure.get())), larder_error_message(failure.get()));
   }
-  return Made{.bytes = bytes != nullptr ? bytes->bytes : Bytes(),
-              .log = std::string(capi::to_text(made.log)),
-              .keep = !made.discard};
+  if (bytes == nullptr) {
+    return fail(Code::maker_failed, "maker: said yes and gave no product; an empty one is bytes of size 0");
+  }
+  return Made{.bytes = bytes->bytes, .log = std::string(capi::given_text(made.log)), .keep = !made.discard};
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ bool larder_cache_get(larder_cache* cache, const larder_recipe* recipe, const la
 bool larder_cache_put(larder_cache* cache, const larder_recipe* recipe, larder_view product, int64_t cost_ns,
                       larder_error** error) {
   return capi::guarded(error, [&]() -> Result<bool> {
-    return cache->cache.put(recipe->recipe, Bytes(capi::to_bytes(product)), {.cost = Nanoseconds(cost_ns)});
+    return cache->cache.put(recipe->recipe, Bytes(capi::given_bytes(product)),
+                            {.cost = Nanoseconds(cost_ns)});
   });
 }
 
@@ -109,7 +111,7 @@ larder_cleared larder_cache_clear(larder_cache* cache, const larder_selector* se
       meant.kind = capi::to_text(selector->kind);
       meant.program = capi::to_text(selector->program);
       meant.path = capi::to_text(selector->path);
-      if (selector->older_than_ns > 0) meant.older_than = Nanoseconds(selector->older_than_ns);
+      if (selector->older_than_ns != 0) meant.older_than = Nanoseconds(selector->older_than_ns);
     }
     const Cleared cleared = cache->cache.clear(meant);
     result = {cleared.entries, cleared.bytes, cleared.bundle_entries};

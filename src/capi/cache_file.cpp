@@ -23,7 +23,7 @@ static_assert(LARDER_LAYOUT_FUTHARK == static_cast<int>(CacheFileInfo::Layout::f
 
 larder_cache_file* larder_cache_file_open(larder_view path, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_cache_file*> {
-    Result<CacheFile> file = CacheFile::open(std::string(capi::to_text(path)));
+    Result<CacheFile> file = CacheFile::open(std::string(capi::given_text(path)));
     if (!file) return tl::unexpected<Error>(std::move(file.error()));
     return new larder_cache_file{std::move(*file), {}};
   });
@@ -46,6 +46,10 @@ larder_reason larder_cache_file_load(larder_cache_file* file, const larder_recip
 
 larder_reason larder_cache_file_save(larder_cache_file* file, const larder_recipe* recipe,
                                      larder_view product, int64_t cost_ns) {
+  if (product.data == nullptr && product.size != 0) {
+    file->detail = "a product of " + std::to_string(product.size) + " bytes at NULL";
+    return LARDER_REASON_UNREADABLE;
+  }
   CacheFileSave save = file->file.save(recipe->recipe, capi::to_bytes(product), Nanoseconds(cost_ns));
   file->detail = std::move(save.detail);
   return to_c(save.reason);

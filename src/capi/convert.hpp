@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -48,6 +49,17 @@ inline BytesView to_bytes(larder_view view) noexcept {
 }
 inline std::string_view to_text(larder_view view) noexcept {
   return as_text(to_bytes(view));
+}
+// As these two, of what is to be kept or to name something; throws std::invalid_argument for bytes that are
+// nowhere.
+inline BytesView given_bytes(larder_view view) {
+  if (view.data == nullptr && view.size != 0) {
+    throw std::invalid_argument("a view of " + std::to_string(view.size) + " bytes at NULL");
+  }
+  return to_bytes(view);
+}
+inline std::string_view given_text(larder_view view) {
+  return as_text(given_bytes(view));
 }
 inline larder_view to_view(BytesView bytes) noexcept {
   return {bytes.data(), bytes.size()};

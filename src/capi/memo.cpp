@@ -70,7 +70,7 @@ void larder_memo_destroy(larder_memo* memo) {
 bool larder_memo_call(larder_memo* memo, larder_view arguments, void* result, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<bool> {
     try {
-      const std::string value = (*memo->memo)(std::string(capi::to_text(arguments)));
+      const std::string value = (*memo->memo)(std::string(capi::given_text(arguments)));
       // What a cache gives may be of another size: of another program, under the same name and version.
       if (value.size() != memo->result_size)
         return fail(Code::invalid_argument, "memo: a kept result has another size: change the version");

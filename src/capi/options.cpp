@@ -30,7 +30,7 @@ void larder_options_destroy(larder_options* options) {
 
 bool larder_options_set(larder_options* options, larder_view name, larder_view text, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<bool> {
-    Result<void> set = set_option(options->options, capi::to_text(name), capi::to_text(text));
+    Result<void> set = set_option(options->options, capi::given_text(name), capi::given_text(text));
     if (!set) return tl::unexpected<Error>(std::move(set.error()));
     return true;
   });

@@ -6,7 +6,7 @@ static_assert(LARDER_KEY_HEX_SIZE == 32 + 1);
 
 larder_recipe* larder_recipe_create(larder_view kind, larder_error** error) {
   return capi::guarded(
-      error, [&]() -> Result<larder_recipe*> { return new larder_recipe{Recipe(capi::to_text(kind))}; });
+      error, [&]() -> Result<larder_recipe*> { return new larder_recipe{Recipe(capi::given_text(kind))}; });
 }
 
 larder_recipe* larder_recipe_copy(const larder_recipe* recipe, larder_error** error) {
@@ -15,7 +15,7 @@ larder_recipe* larder_recipe_copy(const larder_recipe* recipe, larder_error** er
 
 larder_recipe* larder_recipe_from_canonical(larder_view canonical, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_recipe*> {
-    auto recipe = Recipe::from_canonical(capi::to_text(canonical));
+    auto recipe = Recipe::from_canonical(capi::given_text(canonical));
     if (!recipe) return tl::unexpected<Error>(std::move(recipe.error()));
     return new larder_recipe{std::move(*recipe)};
   });
@@ -27,7 +27,7 @@ void larder_recipe_destroy(larder_recipe* recipe) {
 
 bool larder_recipe_add(larder_recipe* recipe, larder_view name, larder_view bytes, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<bool> {
-    recipe->recipe.add(capi::to_text(name), capi::to_bytes(bytes));
+    recipe->recipe.add(capi::given_text(name), capi::given_bytes(bytes));
     return true;
   });
 }

@@ -15,6 +15,20 @@ static bool make(larder_made_product* made, larder_error** why, void* context) {
   return true;
 }
 
+static bool make_nothing(larder_made_product* made, larder_error** why, void* context) {
+  (void)made;
+  (void)why;
+  (void)context;
+  return true;
+}
+
+static bool make_empty(larder_made_product* made, larder_error** why, void* context) {
+  (void)why;
+  (void)context;
+  made->bytes = larder_bytes_create(larder_text(NULL), NULL);
+  return true;
+}
+
 static bool refuse(larder_made_product* made, larder_error** why, void* context) {
   (void)made;
   (void)context;
@@ -44,6 +58,7 @@ static void finds_what_was_made(const char* directory) {
   larder_error* error = NULL;
   larder_bytes* problems;
   larder_totals* totals;
+  larder_view nothing;
   int made = 0;
   int asked = 0;
   snprintf(path, sizeof path, "%s/store", directory);
@@ -96,6 +111,9 @@ static void finds_what_was_made(const char* directory) {
   larder_bytes_destroy(product.bytes);
   CHECK(larder_cache_flush(cache, 20 * kSecond));
   memset(&selector, 0, sizeof selector);
+  selector.older_than_ns = -kSecond;
+  CHECK(larder_cache_clear(cache, &selector).entries == 0); /* no moment is so long ago */
+  memset(&selector, 0, sizeof selector);
   selector.kind = larder_text("other kind");
   CHECK(larder_cache_clear(cache, &selector).entries == 0);
   CHECK(larder_cache_clear(cache, NULL).entries == 1);
@@ -103,6 +121,20 @@ static void finds_what_was_made(const char* directory) {
   totals = larder_cache_totals(cache, NULL);
   CHECK(larder_totals_outcome(totals, LARDER_OUTCOME_MEMORY_HIT) == 2);
   larder_totals_destroy(totals);
+  nothing.data = NULL;
+  nothing.size = 5;
+  CHECK(!larder_cache_put(cache, recipe, nothing, 0, &error));
+  CHECK(larder_error_code(error) == LARDER_INVALID_ARGUMENT);
+  larder_error_destroy(error);
+  CHECK(!larder_recipe_add(recipe, larder_text("x"), nothing, NULL));
+  CHECK(larder_bytes_create(nothing, NULL) == NULL);
+  CHECK(!larder_cache_get_or_make(cache, recipe, make_nothing, NULL, NULL, &product, &error));
+  CHECK(product.bytes == NULL && larder_error_code(error) == LARDER_MAKER_FAILED);
+  larder_error_destroy(error);
+  error = NULL;
+  CHECK(larder_cache_get_or_make(cache, recipe, make_empty, NULL, NULL, &product, &error));
+  CHECK(product.bytes != NULL && larder_bytes_view(product.bytes).size == 0);
+  larder_bytes_destroy(product.bytes);
   larder_cache_close(cache, kSecond);
   CHECK(larder_cache_get_or_make(cache, recipe, make, &made, NULL, &product, NULL));
   CHECK(product.outcome == LARDER_OUTCOME_BYPASSED);

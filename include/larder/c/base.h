@@ -23,6 +23,8 @@ LARDER_API const char* larder_version_text(void);
 
 /* ---- views ---- */
 
+/* Bytes of yours. Of no bytes `data` may be NULL; of more it is LARDER_INVALID_ARGUMENT where bytes are kept.
+ */
 typedef struct larder_view {
   const void* data;
   size_t size;

@@ -51,8 +51,8 @@ typedef struct larder_made_product {
   larder_view log;
   bool discard; /* hand it out and keep it nowhere */
 } larder_made_product;
-/* True: `*made` is filled in. False: `*why` may be given an error (larder_error_create), which larder
- * destroys. */
+/* True: `*made` is filled in; no bytes at all are LARDER_MAKER_FAILED, an empty product is bytes of size 0.
+ * False: `*why` may be given an error (larder_error_create), which larder destroys. */
 typedef bool (*larder_cache_make)(larder_made_product* made, larder_error** why, void* context);
 
 typedef struct larder_product {
@@ -82,7 +82,7 @@ typedef struct larder_selector {
   larder_view kind;      /* recipes of this kind */
   larder_view program;   /* asked for by this program at its last start */
   larder_view path;      /* recipes with an ingredient that is this path, or one of a file below it */
-  int64_t older_than_ns; /* last used longer ago */
+  int64_t older_than_ns; /* last used longer ago; negative: nothing is meant */
 } larder_selector;
 
 typedef struct larder_cleared {
