@@ -13,6 +13,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/larderConfigVersion.cmake
 install(FILES cmake/LarderReuse.cmake
   ${PROJECT_BINARY_DIR}/larderConfig.cmake ${PROJECT_BINARY_DIR}/larderConfigVersion.cmake DESTINATION ${package_dir})
 
+# An install tree may be moved: pkg-config finds the prefix from where the file lies.
+file(RELATIVE_PATH larder_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/larder.pc.in ${PROJECT_BINARY_DIR}/larder.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/larder.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

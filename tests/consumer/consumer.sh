@@ -13,7 +13,6 @@ cmake --build "$scratch/build" >>"$scratch/log"
 by_cmake=$("$scratch/build/consumer_cpp")
 
 libdir=$(dirname "$(find "$scratch/prefix" -name larder.pc)")/..
-sed -i "s|^prefix=.*|prefix=$scratch/prefix|" "$libdir/pkgconfig/larder.pc"
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 # shellcheck disable=SC2046 # the flags are several words
 c++ -std=c++20 "$source/tests/consumer/main.cpp" $(pkg-config --cflags --libs larder) -o "$scratch/consumer_pc"
