@@ -86,7 +86,8 @@ void Grammar::take(const Argument& argument, const Slot& slot, Parsed& parsed) c
     if (argument.is_required && !parsed.complaint) {
       const std::string name(parsed.command->name);
       parsed.complaint = {"larder " + name + " needs " + std::string(argument.name),
-                          std::string(argument.help) + " is missing", "see `larder help " + name + '`'};
+                          "there is no " + std::string(argument.name) + ": " + std::string(argument.help),
+                          "see `larder help " + name + '`'};
     }
     return;
   }
@@ -116,6 +117,12 @@ void Grammar::take(const Argument& argument, const Slot& slot, Parsed& parsed) c
 void Grammar::take_setting(const Row& row, const std::string& text, const std::string& working_dir,
                            Parsed& parsed) const {
   std::string value = text;
+  // A default would be used in its place, which is hardly what somebody meant who said a directory.
+  if (value.empty() && (row.name == "dir" || row.name == "runtime-dir") && !parsed.complaint) {
+    parsed.complaint = {settings::flag(row) + " cannot be set so", "the path is empty",
+                        "name a directory, or leave " + settings::flag(row) + " out"};
+    return;
+  }
   const bool is_path = row.kind == Kind::path && !value.empty();
   if (is_path && value[0] != '/' && !working_dir.empty()) value = working_dir + '/' + value;
   const Result<void> set = settings::set_value(row, value, parsed.said);
@@ -174,11 +181,41 @@ void Grammar::refuse_values_of_negatives(std::span<const std::string> words, Par
   }
 }
 
+// What may stand behind a switch as a word of its own. No digits: `larder show --preload 1` means a key.
+bool is_switch_value(std::string_view word) noexcept {
+  for (const std::string_view value : {"on", "off", "true", "false", "yes", "no"})
+    if (word == value) return true;
+  return false;
+}
+
+// Whether the word is the flag of a setting that is on or off, without its value.
+bool is_bare_switch(std::string_view word) {
+  if (!word.starts_with("--")) return false;
+  const Row* const row = settings::find(word.substr(2));
+  return row != nullptr && row->kind == Kind::boolean;
+}
+
+// `--memory off` as `--memory=off`: CLI11 would take the value for an argument of the command and switch on.
+std::vector<std::string> with_joined_switches(std::span<const std::string> words) {
+  std::vector<std::string> joined;
+  bool is_over = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    is_over = is_over || words[i] == "--";
+    joined.push_back(words[i]);
+    if (is_over || i + 1 == words.size() || !is_bare_switch(words[i]) || !is_switch_value(words[i + 1]))
+      continue;
+    joined.back() += '=' + words[++i];
+  }
+  return joined;
+}
+
 Parsed Grammar::parse(std::span<const std::string> words, const std::string& working_dir) {
   Parsed parsed;
   try {
     // CLI11 takes them from the back.
-    app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    std::vector<std::string> joined = with_joined_switches(words);
+    std::reverse(joined.begin(), joined.end());
+    app_.parse(std::move(joined));
   } catch (const CLI::ParseError& error) {
     parsed.complaint = {"the command line does not fit", error.what(), "see `larder help`"};
   }
@@ -227,7 +264,8 @@ std::span<const std::string> own_words(std::span<const std::string> words) {
     const std::string& word = words[i];
     if (word == "--") return words.first(i);
     if (word.starts_with("-")) {
-      if (takes_value(word, command)) ++i;
+      const bool has_value = is_bare_switch(word) && i + 1 < words.size() && is_switch_value(words[i + 1]);
+      if (has_value || takes_value(word, command)) ++i;
     } else if (command == nullptr) {
       command = find_command(word);
       if (command == nullptr) break;

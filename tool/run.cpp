@@ -41,7 +41,14 @@ int run_command(const Parsed& parsed, settings::Surroundings surroundings, Conso
     surroundings.environment["LARDER_CONFIG"] =
         path.starts_with('/') || path.empty() ? path : surroundings.working_dir + '/' + path;
   }
-  const settings::Settings settings = settings::resolve(parsed.said, surroundings);
+  settings::Settings settings = settings::resolve(parsed.said, surroundings);
+  if (config != parsed.given.end()) {
+    for (settings::Problem& problem : settings.problems) {
+      if (problem.where != "LARDER_CONFIG") continue;
+      problem.where = "--config";
+      problem.advice = "write the file, or leave --config out";
+    }
+  }
   if (!parsed.command->bears_bad_settings && !tell_problems(settings, console)) return kError;
   Call call(*parsed.command, parsed.given, settings, surroundings, console);
   return parsed.command->run(call);
