@@ -1,3 +1,9 @@
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
 #include "cache/counts.hpp"
 #include "cache/misses.hpp"
 #include "cache/start_order.hpp"
@@ -9,6 +15,7 @@
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
 #include "tool/selection.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -17,7 +24,12 @@ namespace {
 struct Removal {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t stuck = 0;  // meant to go, and still there
+  std::string stuck_path;   // one of them
+  std::vector<BadShard> unread;
   bool was_stopped = false;
+
+  bool is_complete() const noexcept { return !was_stopped && stuck == 0 && unread.empty(); }
 };
 
 Removal remove_entries(const Call& call, Store& store, const Selected& selected, bool is_dry) {
@@ -35,6 +47,8 @@ Removal remove_entries(const Call& call, Store& store, const Selected& selected,
       if (is_dry ? reason != Reason::absent : store.erase(key)) {
         ++removal.entries;
         removal.bytes += info.file_bytes;
+      } else if (store.contains(key)) {
+        if (removal.stuck++ == 0) removal.stuck_path = layout::entry_path(key).c_str();
       }
     }
   }
@@ -50,22 +64,48 @@ void forget_notes(const Store& store, const Selection& selection, const Selected
   if (!selection.says_anything()) clear_start_orders(notes);
 }
 
+// `: Read-only file system`: what keeps a file from being removed, as far as can be seen.
+std::string why_stuck(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return ": it is no file of larder's";
+  const std::string shard = path.substr(0, path.rfind('/'));
+  return ::access(shard.c_str(), W_OK | X_OK) == 0 ? std::string() : std::string(": ") + std::strerror(errno);
+}
+
 void report(const Call& call, const Removal& removal, const StoreUsage& usage, bool is_dry) {
   if (call.wants_json()) {
     Json json = begin_json();
     json.member("is_dry_run", is_dry)
-        .member("is_complete", !removal.was_stopped)
+        .member("is_complete", removal.is_complete())
         .member("gone_entries", removal.entries)
         .member("gone_bytes", removal.bytes)
         .member("entries", usage.entries)
         .member("bytes", usage.bytes)
-        .end_object();
+        .member("stuck_entries", removal.stuck);
+    write_unread(json, removal.unread);
+    json.end_object();
     call.console().out(std::move(json).text());
     return;
   }
   call.console().out((is_dry ? "would remove " : "removed ") + entries_text(removal.entries) + ", " +
                      settings::readable_size(removal.bytes) + "; " + entries_text(usage.entries) + ", " +
-                     settings::readable_size(usage.bytes) + (is_dry ? " are there\n" : " stay\n"));
+                     settings::readable_size(usage.bytes) + (is_dry ? " are there" : " stay") +
+                     unread_text(removal.unread) + '\n');
+}
+
+// What is there by its names, where that can be told: the index may know of entries that never came.
+StoreUsage left_after_all(const Store& store, const Removal& removal) {
+  StoreUsage usage = store.usage();
+  if (removal.was_stopped) return usage;
+  StoreUsage seen;
+  store.for_each_key([&](const Key& key) {
+    EntryInfo info;
+    if (store.glance(key, info) == Reason::absent) return true;
+    ++seen.entries;
+    seen.bytes += info.file_bytes;
+    return true;
+  });
+  return seen;
 }
 
 int run_clear(Call& call) {
@@ -94,14 +134,22 @@ int run_clear(Call& call) {
       forget_notes(store, *selection, selected);
       if (all) store.forget_damaged();
     }
-    usage = store.usage();
+    removal.unread = unread_shards(*place);
+    usage = all && !is_dry ? left_after_all(store, removal) : store.usage();
   } else if (!call.wants_json()) {
     tell_no_store(call, *place);
     return kDone;
   }
   report(call, removal, usage, is_dry);
   if (removal.was_stopped) call.console().err(remark("interrupted; run it again to go on"));
-  return removal.was_stopped ? kInterrupted : kDone;
+  if (removal.stuck != 0) {
+    const std::string path = place->root + layout::kVersionDirectory + '/' + removal.stuck_path;
+    call.refuse(entries_text(removal.stuck) + " could not be removed",
+                "the first is " + printable(path) + why_stuck(path), "see `larder doctor`");
+  }
+  tell_unread(call, removal.unread);
+  if (removal.was_stopped) return kInterrupted;
+  return removal.is_complete() ? kDone : kNo;
 }
 
 constexpr Argument kArguments[] = {
@@ -121,7 +169,8 @@ const Command kClearCommand{
     "remove entries from disk",
     "Removes the entries that are selected by every flag given, or all, and forgets their recipes among the "
     "recent misses. It asks nothing; --dry-run says what would go. Running programs keep what they hold in "
-    "memory. Counts stay. Interrupted, it has removed a part; run it again to go on.",
+    "memory. Counts stay. What could not be removed is named, and the exit code is 1 then. "
+    "Interrupted, it has removed a part; run it again to go on.",
     kArguments,
     true,
     false,

@@ -31,6 +31,32 @@ void show_text(Call& call, const std::vector<const Row*>& rows) {
   call.console().out(columns.text());
 }
 
+void write_problems(Json& json, const Call& call) {
+  json.key("problems").begin_array();
+  for (const settings::Problem& problem : call.settings().problems) {
+    json.begin_object()
+        .member("where", problem.where)
+        .member("what", problem.what)
+        .member("why", problem.why)
+        .member("advice", problem.advice)
+        .end_object();
+  }
+  json.end_array();
+}
+
+// The problems themselves stand on stderr already.
+int check(const Call& call) {
+  const bool fits = call.settings().problems.empty();
+  if (call.wants_json()) {
+    Json json = begin_json();
+    json.member("fits", fits);
+    write_problems(json, call);
+    json.end_object();
+    call.console().out(std::move(json).text());
+  }
+  return fits ? kDone : kNo;
+}
+
 void show_json(Call& call, const std::vector<const Row*>& rows) {
   Json json = begin_json();
   json.key("settings").begin_array();
@@ -47,16 +73,9 @@ void show_json(Call& call, const std::vector<const Row*>& rows) {
   }
   json.end_array().key("files").begin_array();
   for (const std::string& file : call.settings().files) json.value(file);
-  json.end_array().key("problems").begin_array();
-  for (const settings::Problem& problem : call.settings().problems) {
-    json.begin_object()
-        .member("where", problem.where)
-        .member("what", problem.what)
-        .member("why", problem.why)
-        .member("advice", problem.advice)
-        .end_object();
-  }
-  json.end_array().end_object();
+  json.end_array();
+  write_problems(json, call);
+  json.end_object();
   call.console().out(std::move(json).text());
 }
 
@@ -64,12 +83,24 @@ int show_files(Call& call) {
   const std::string user = settings::user_config_path(call.surroundings());
   const std::string system = settings::system_config_path(call.surroundings());
   const std::vector<std::string>& read = call.settings().files;
+  std::vector<std::string> unread;
+  for (const std::string& path : {user, system}) {
+    if (!path.empty() && std::find(read.begin(), read.end(), path) == read.end()) unread.push_back(path);
+  }
+  if (call.wants_json()) {
+    Json json = begin_json();
+    json.key("files").begin_array();
+    for (const std::string& path : read)
+      json.begin_object().member("path", path).member("is_read", true).end_object();
+    for (const std::string& path : unread)
+      json.begin_object().member("path", path).member("is_read", false).end_object();
+    json.end_array().end_object();
+    call.console().out(std::move(json).text());
+    return kDone;
+  }
   Columns columns({{"FILE"}, {"STATE"}});
   for (const std::string& path : read) columns.add({path, "read"});
-  for (const std::string& path : {user, system}) {
-    if (!path.empty() && std::find(read.begin(), read.end(), path) == read.end())
-      columns.add({path, "not read"});
-  }
+  for (const std::string& path : unread) columns.add({path, "not read"});
   call.console().out(columns.text());
   return kDone;
 }
@@ -80,7 +111,12 @@ int run_config(Call& call) {
         {(problem.where.empty() ? "" : problem.where + ": ") + problem.what, problem.why, problem.advice});
   }
   const std::string_view action = call.has("ACTION") ? call.value("ACTION") : "show";
-  if (action == "check") return call.settings().problems.empty() ? kDone : kNo;
+  if (action != "show" && call.has("NAME")) {
+    return call.refuse(
+        "larder config " + std::string(action) + " has no use for " + settings::quoted(call.value("NAME")),
+        "it looks at all settings", "leave it out, or see `larder config show`");
+  }
+  if (action == "check") return check(call);
   if (action == "files") return show_files(call);
   std::vector<const Row*> rows;
   for (const std::string& name : call.values("NAME")) {

@@ -4,15 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/file.hpp"
 #include "base/file_system.hpp"
 #include "settings/units.hpp"
+#include "store/layout.hpp"
 #include "store/trust.hpp"
 #include "tool/columns.hpp"
 #include "tool/command.hpp"
 #include "tool/json.hpp"
+#include "tool/shards.hpp"
 
 namespace larder::tool {
 namespace {
@@ -28,18 +31,6 @@ struct Finding {
 
 std::string_view name(State state) noexcept {
   return state == State::good ? "ok" : state == State::note ? "note" : "bad";
-}
-
-std::string shell_quoted(std::string_view path) {
-  std::string quoted = "'";
-  for (const char c : path) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + '\'';
 }
 
 class Doctor {
@@ -121,6 +112,9 @@ class Doctor {
           path + (is_read_only ? " is on a read-only file system: hits only" : " is not writable for you"),
           is_read_only ? "" : "chmod 700 " + quoted);
       return ::access(path.c_str(), R_OK | X_OK) == 0;
+    } else if ((status.st_mode & S_IRWXU) != S_IRWXU) {
+      add(State::bad, subject, path + " lacks rights that its owner needs", "chmod 700 " + quoted);
+      return true;
     } else {
       add(State::good, subject, path);
       return true;
@@ -128,9 +122,31 @@ class Doctor {
     return false;
   }
 
+  // What the store requires besides: nobody else can put another in the place of the directory, and the
+  // directories within it are usable.
+  void look_into_root(const std::string& root) {
+    struct stat status {};
+    const std::string parent = existing_parent(root);
+    if (::stat(parent.c_str(), &status) == 0 && !trust::is_safe_parent(status, ::geteuid())) {
+      add(State::bad, "directory", parent + ", above it, can be written by others, who could replace it",
+          "chmod go-w " + shell_quoted(parent) + ", or choose another place");
+    }
+    const std::string version = root + layout::kVersionDirectory;
+    if (::lstat(version.c_str(), &status) != 0 || !look_at_directory("store", version)) return;
+    constexpr std::size_t kNamed = 8;
+    const std::vector<BadShard> shards = bad_shards(root);
+    for (std::size_t i = 0; i < std::min(shards.size(), kNamed); ++i)
+      add(State::bad, "shard", shards[i].path + ' ' + shards[i].why, shards[i].advice);
+    if (shards.size() > kNamed) {
+      add(State::bad, "shard", std::to_string(shards.size() - kNamed) + " more are like that",
+          "run `larder doctor` again when these are mended");
+    }
+  }
+
   void look_at_root() {
     const std::string& root = *call_.options().dir;
     const bool is_there = look_at_directory("directory", root);
+    if (is_there) look_into_root(root);
     const std::string place = is_there ? root : existing_parent(root);
     const File dir(files_, files_.open_at(AT_FDCWD, place.c_str(), O_RDONLY | O_DIRECTORY));
     FileSpace space;

@@ -11,6 +11,7 @@
 #include "settings/units.hpp"
 #include "store/layout.hpp"
 #include "tool/columns.hpp"
+#include "tool/shown.hpp"
 
 namespace larder::tool {
 namespace {
@@ -154,8 +155,8 @@ std::optional<Key> find_key(const Call& call, const Store& store, std::string_vi
   const std::vector<Key> keys = keys_that_begin(store, digits, kNamed + 1);
   if (keys.size() == 1) return keys.front();
   if (keys.empty()) {
-    code = kNo;
-    call.refuse("no entry begins with " + digits, "it was never kept, or has left", "see `larder ls`");
+    code =
+        say_no(call, {"no entry begins with " + digits, "it was never kept, or has left", "see `larder ls`"});
     return std::nullopt;
   }
   std::string names;

@@ -9,6 +9,7 @@
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
 #include "tool/selection.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -18,6 +19,12 @@ int make_key(const Call& call) {
   const std::string path = absolute(call, call.value("--new-key"));
   if (const auto made = make_bundle_keys(path); !made) {
     return call.refuse("no pair of keys was made", made.error().what, "name a file that is not there");
+  }
+  if (call.wants_json()) {
+    Json json = begin_json();
+    json.member("secret_key", path).member("public_key", path + ".pub").end_object();
+    call.console().out(std::move(json).text());
+    return kDone;
   }
   call.console().out(printable(path) + " signs bundles: keep it to yourself\n" + printable(path) +
                      ".pub is for everybody who is to trust them (bundle-keys)\n");
@@ -56,8 +63,8 @@ int run_export(Call& call) {
   const auto place = open_place(call, Access::look);
   if (!place) return kError;
   if (place->store == nullptr) {
-    tell_no_store(call, *place);
-    return kNo;
+    return say_no(call, {"nothing was exported", "nothing is kept in " + place->root + " yet",
+                         "name another directory with --dir"});
   }
   Store& store = *place->store;
   const Selected selected(selection->selector(), store.notes(), Clock::system().unix_ns());
@@ -75,10 +82,9 @@ int run_export(Call& call) {
   };
   const auto done = export_entries(store, path, options);
   if (!done && done.error().code == Code::not_found && done.error().what == kNothingSelected) {
-    return call.refuse("nothing was exported",
-                       selection->says_anything() ? "no entry is " + selection->text() : "no entry is kept",
-                       "see `larder ls`"),
-           kNo;
+    return say_no(call, {"nothing was exported",
+                         selection->says_anything() ? "no entry is " + selection->text() : "no entry is kept",
+                         "see `larder ls`"});
   }
   if (!done) {
     return call.refuse("the bundle was not written", done.error().what,
@@ -89,11 +95,12 @@ int run_export(Call& call) {
     return kInterrupted;
   }
   report(call, path, *done, call.has("--sign"));
-  return kDone;
+  // The bundle is whole as far as it goes; nobody can say what else it should hold.
+  return tell_unread(call, unread_shards(*place)) ? kNo : kDone;
 }
 
 constexpr Argument kArguments[] = {
-    {"FILE", "", "the bundle to write, in the place of what is there"},
+    {"FILE", "", "the bundle to write; a bundle, or an empty file, that is there gives way"},
     {"--sign", "KEYFILE", "sign it with this secret key"},
     {"--new-key", "KEYFILE", "instead make a pair of keys: KEYFILE and KEYFILE.pub"},
     kKindArgument,
@@ -111,7 +118,8 @@ const Command kExportCommand{
     "Writes the entries that are selected, or all, into a bundle: one read-only file that `larder import` "
     "takes "
     "in and that the setting bundles uses as it is. The same entries make the same bytes. The bundle appears "
-    "whole or not at all, so an interrupted export begins anew. Exits with 1 when no entry is selected.",
+    "whole or not at all, so an interrupted export begins anew. What is there and is no bundle (a link, a "
+    "device, a file of another kind) stays, and is an error. Exits with 1 when no entry is selected.",
     kArguments,
     true,
     false,

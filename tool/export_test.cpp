@@ -176,5 +176,52 @@ TEST_F(Import, ChecksWhetherEntriesFitTheMachine) {
   EXPECT_FALSE(std::filesystem::exists(root)) << "a check changes nothing";
 }
 
+TEST_F(Export, ReplacesNothingButABundleOrAnEmptyFile) {
+  keep(recipe("a"));
+  const std::string path = place + "/here";
+  const auto stays = [&](const char* what) {
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(::lstat(path.c_str(), &before), 0) << what;
+    EXPECT_EQ(larder({"export", path}), kError) << what;
+    EXPECT_THAT(err, HasSubstr(path)) << what;
+    ASSERT_EQ(::lstat(path.c_str(), &after), 0) << what;
+    EXPECT_EQ(before.st_ino, after.st_ino) << what;
+    EXPECT_EQ(before.st_mode, after.st_mode) << what;
+    std::filesystem::remove_all(path);
+  };
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  stays("a pipe");
+  std::ofstream(place + "/real") << "precious";
+  std::filesystem::create_symlink(place + "/real", path);
+  stays("a link");
+  std::filesystem::create_symlink("/nowhere/at/all", path);
+  stays("a link to nothing");
+  std::filesystem::create_directory(path);
+  stays("a directory");
+  std::ofstream(path) << "int main() {}";
+  stays("a file of another kind");
+  EXPECT_EQ(content(place + "/real"), "precious");
+  std::ofstream(path).close();
+  EXPECT_EQ(larder({"export", path}), kDone) << err;
+  keep(recipe("b"));
+  EXPECT_EQ(larder({"export", path}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("2 entries"));
+}
+
+TEST_F(Export, AnswersAsJsonAlsoWhenItSaysNo) {
+  ASSERT_EQ(larder({"export", "x.bundle", "--json"}), kNo);
+  EXPECT_THAT(Parsed::parse(out)["reason"].get<std::string>(), HasSubstr("nothing is kept"));
+  keep(recipe("a"));
+  ASSERT_EQ(larder({"export", "x.bundle", "--kind", "none", "--json"}), kNo);
+  EXPECT_THAT(Parsed::parse(out)["reason"].get<std::string>(), HasSubstr("no entry is"));
+  ASSERT_EQ(larder({"export", "--new-key", "key", "--json"}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["public_key"], place + "/key.pub");
+  ASSERT_EQ(larder({"show", "ff", "--json"}), kNo);
+  EXPECT_EQ(Parsed::parse(out)["schema"], 1);
+  ASSERT_EQ(larder({"why", "--json"}), kNo);
+  EXPECT_EQ(Parsed::parse(out)["reason"].get<std::string>().substr(0, 21), "no miss is remembered");
+}
+
 }  // namespace
 }  // namespace larder::tool

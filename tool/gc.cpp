@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "tool/interrupt.hpp"
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -33,8 +35,15 @@ struct Collection {
   std::uint64_t bytes = 0;
   std::uint64_t swept_files = 0;
   StoreUsage before, after;
+  std::uint64_t stuck = 0;  // had to go and is there
+  std::vector<BadShard> unread;
+  bool was_refused = false;
   bool was_busy = false;
   bool was_stopped = false;
+
+  bool is_complete() const noexcept {
+    return !was_stopped && !was_busy && !was_refused && stuck == 0 && unread.empty();
+  }
 };
 
 // Runs upkeep until nothing is left to do. What goes is heard from the store's events.
@@ -60,6 +69,8 @@ Collection collect(const Call& call, Store& store) {
     const UpkeepReport report = store.upkeep(kStep, true);
     is_done = report.is_done;
     all.swept_files += report.swept_files;
+    all.stuck = std::max(all.stuck, report.stuck_entries);
+    all.was_refused = report.was_refused;
     progress.advance(all.gone.size() - before);
     if (!report.was_busy) {
       patience_ends = clock.steady() + kPatience;
@@ -141,13 +152,14 @@ int show_forecast(const Call& call, const Place& place) {
 void show_json(const Call& call, const Collection& all) {
   Json json = begin_json();
   json.member("is_dry_run", false)
-      .member("is_complete", !all.was_stopped && !all.was_busy)
+      .member("is_complete", all.is_complete())
       .member("entries", all.after.entries)
       .member("bytes", all.after.bytes)
       .member("swept_files", all.swept_files)
       .member("gone_bytes", all.bytes)
-      .key("gone")
-      .begin_array();
+      .member("stuck_entries", all.stuck);
+  write_unread(json, all.unread);
+  json.key("gone").begin_array();
   for (const Gone& one : all.gone) {
     json.begin_object()
         .member("key", one.key.hex())
@@ -174,7 +186,7 @@ void show_text(const Call& call, const Collection& all) {
                    ? ""
                    : ", and " + std::to_string(all.swept_files) + " files that writers had left behind") +
               "; " + entries_text(all.after.entries) + ", " + settings::readable_size(all.after.bytes) +
-              " stay\n");
+              " stay" + unread_text(all.unread) + '\n');
 }
 
 int run_gc(Call& call) {
@@ -188,6 +200,8 @@ int run_gc(Call& call) {
   if (is_dry) return show_forecast(call, *place);
   Collection all;
   if (place->store != nullptr) all = collect(call, *place->store);
+  all.unread = unread_shards(*place);
+  if (place->store != nullptr) all.after = seen_usage(*place);
   place->note_counts();
   call.wants_json() ? show_json(call, all) : show_text(call, all);
   if (all.was_busy) {
@@ -195,8 +209,17 @@ int run_gc(Call& call) {
                 "run it again in a moment");
     return kNo;
   }
+  if (all.was_refused) {
+    call.refuse("the store was not tidied up", "nothing can be written in " + place->root,
+                "see `larder doctor`");
+  } else if (all.stuck != 0) {
+    call.refuse("at least " + entries_text(all.stuck) + " should have gone and could not be removed",
+                "a directory in " + place->root + " does not let them go", "see `larder doctor`");
+  }
+  tell_unread(call, all.unread);
   if (all.was_stopped) call.console().err(remark("interrupted; run it again to go on"));
-  return all.was_stopped ? kInterrupted : kDone;
+  if (all.was_stopped) return kInterrupted;
+  return all.is_complete() ? kDone : kNo;
 }
 
 constexpr Argument kArguments[] = {{"--dry-run", "", "say what would go, and change nothing"}};

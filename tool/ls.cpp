@@ -7,6 +7,7 @@
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
 #include "tool/selection.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -38,7 +39,7 @@ Rows ordered(const Call& call, const std::vector<EntryRow>& rows, std::size_t li
   return by([](const EntryRow& row) { return row.used_at_unix_ns; });
 }
 
-void show_json(const Call& call, const Place& place, const Rows& rows) {
+void show_json(const Call& call, const Place& place, const Rows& rows, const std::vector<BadShard>& unread) {
   Json json = begin_json();
   json.member("directory", place.root).key("entries").begin_array();
   for (const EntryRow* each : rows) {
@@ -56,7 +57,9 @@ void show_json(const Call& call, const Place& place, const Rows& rows) {
     json.end_object();
     call.console().out(json.take());
   }
-  json.end_array().end_object();
+  json.end_array();
+  write_unread(json, unread);
+  json.end_object();
   call.console().out(std::move(json).text());
 }
 
@@ -114,18 +117,20 @@ int run_ls(Call& call) {
     all = read_entries(store, selected, !call.wants_json(), [&] { progress.advance(); });
   }
   const Rows rows = ordered(call, all, limit);
+  const std::vector<BadShard> unread = unread_shards(*place);
   if (call.wants_json()) {
-    show_json(call, *place, rows);
+    show_json(call, *place, rows, unread);
   } else {
     show_text(call, rows);
     if (place->store == nullptr) {
       tell_no_store(call, *place);
-    } else if (rows.empty()) {
+    } else if (rows.empty() && limit != 0 && unread.empty()) {
       call.console().err(remark(selection->says_anything()
                                     ? "no entry is " + selection->text()
                                     : "no entry is kept in " + printable(place->root)));
     }
   }
+  tell_unread(call, unread);
   return kDone;
 }
 

@@ -121,8 +121,8 @@ int run_show(Call& call) {
   const auto place = open_place(call, Access::look);
   if (!place) return kError;
   if (place->store == nullptr) {
-    tell_no_store(call, *place);
-    return kNo;
+    return say_no(call, {"there is no entry to show", "nothing is kept in " + place->root + " yet",
+                         "name another directory with --dir"});
   }
   int code = kDone;
   const auto key = find_key(call, *place->store, call.value("KEY"), code);
@@ -131,7 +131,8 @@ int run_show(Call& call) {
   const Reason reason = place->store->inspect(*key, info);
   const Result<Recipe> recipe = Recipe::from_canonical(info.recipe);
   if (reason == Reason::absent) {
-    return call.refuse("entry " + short_key(*key) + " has just left", "another process removed it", ""), kNo;
+    return say_no(call, {"entry " + short_key(*key) + " has just left", "another process removed it",
+                         "see `larder ls`"});
   }
   if (reason != Reason::none || !recipe) {
     return call.refuse("entry " + short_key(*key) + " cannot be read: " + std::string(name(reason)),

@@ -70,4 +70,16 @@ std::string date(std::int64_t unix_ns) {
   return text;
 }
 
+int say_no(const Call& call, const Complaint& complaint) {
+  call.console().complain(complaint);
+  if (call.wants_json()) {
+    Json json = begin_json();
+    json.member("reason", complaint.why.empty() ? complaint.what : complaint.what + ": " + complaint.why)
+        .member("advice", complaint.advice)
+        .end_object();
+    call.console().out(std::move(json).text());
+  }
+  return kNo;
+}
+
 }  // namespace larder::tool

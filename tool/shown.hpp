@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "larder/event.hpp"
+#include "tool/command.hpp"
 #include "tool/json.hpp"
 
 namespace larder::tool {
@@ -21,6 +22,10 @@ std::string_view meaning(Reason reason) noexcept;
 
 // `2026-01-31 23:59:59 UTC`.
 std::string date(std::int64_t unix_ns);
+
+// An honest no: the complaint on stderr, with --json also an object with `reason` and `advice` on stdout.
+// Gives kNo to return.
+int say_no(const Call& call, const Complaint& complaint);
 
 // `larder: ...` on stderr that is no complaint.
 inline std::string remark(std::string_view text) {

@@ -6,6 +6,7 @@
 #include "settings/units.hpp"
 #include "tool/columns.hpp"
 #include "tool/place.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -191,7 +192,7 @@ int run_stats(Call& call) {
   stats.counts.histograms = std::make_unique<HistogramSet>();
   if (place->store != nullptr) {
     stats.exists = true;
-    stats.usage = place->store->usage();
+    stats.usage = seen_usage(*place);
     stats.counts = read_counts(place->store->notes());
   } else {
     stats.usage.is_exact = true;

@@ -170,6 +170,17 @@ expect 0 verify
 expect 0 gc
 expect 0 clear --kind no-such-kind
 grep -q 'removed 0 entries' out || fail "clear: $(cat out)"
+mkfifo pipe
+expect 2 export pipe
+[ -p pipe ] || fail "export replaced a pipe"
+expect 0 --memory off config show memory
+grep -q '^memory *off' out || fail "--memory off: $(cat out)"
+chmod 770 "$(dirname "$file")"
+expect 1 verify
+expect 1 clear --all
+grep -q 'cannot be looked into' out || fail "clear: $(cat out)"
+expect 1 doctor
+chmod 700 "$(dirname "$file")"
 expect 0 clear --all
 grep -q '0 entries, 0 B stay' out || fail "clear: $(cat out)"
 expect 1 export none.bundle

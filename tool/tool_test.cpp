@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ namespace {
 
 using Tool = ToolTest;
 using Parsed = nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
 using testing::Test;
 
 std::string content(const std::string& path) {
@@ -308,6 +311,46 @@ TEST_F(ProgressLine, ShowsHowFarLongWorkHasComeAndCleansUp) {
   const std::string text = drawn(true, std::chrono::milliseconds(450));
   EXPECT_NE(text.find("reading: 5 / 10, 50 %"), std::string::npos);
   EXPECT_TRUE(text.ends_with("\r\033[K"));
+}
+
+TEST_F(Tool, ASwitchTakesItsValueAsAWordOfItsOwn) {
+  for (const auto& [words, value] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--memory", "off", "config", "show", "memory"}, "off"},
+           {{"config", "show", "memory", "--memory", "off"}, "off"},
+           {{"--memory=off", "config", "show", "memory"}, "off"},
+           {{"--memory", "false", "config", "show", "memory"}, "off"},
+           {{"--memory", "config", "show", "memory"}, "on"},
+           {{"--no-memory", "config", "show", "memory"}, "off"},
+           {{"--disable", "on", "config", "show", "disable"}, "on"}}) {
+    ASSERT_EQ(larder(words), kDone) << words[0] << ' ' << words[1] << ": " << err;
+    EXPECT_THAT(out, HasSubstr(value + "  ")) << words[0] << ' ' << words[1] << ": " << out;
+  }
+}
+
+TEST_F(Tool, ConfigCheckAndFilesAnswerAsJsonAndTakeNoNames) {
+  ASSERT_EQ(larder({"config", "check", "--json"}), kDone);
+  EXPECT_THAT(out, HasSubstr("\"fits\":true"));
+  here.environment["LARDER_SIZE_MAX"] = "much";
+  ASSERT_EQ(larder({"config", "check", "--json"}), kNo);
+  EXPECT_THAT(out, HasSubstr("\"fits\":false"));
+  EXPECT_THAT(out, HasSubstr("LARDER_SIZE_MAX"));
+  here.environment.erase("LARDER_SIZE_MAX");
+  ASSERT_EQ(larder({"config", "files", "--json"}), kDone);
+  EXPECT_THAT(out, HasSubstr("\"is_read\":"));
+  EXPECT_EQ(larder({"config", "check", "extra"}), kError);
+}
+
+TEST_F(Tool, SaysWhatIsWrongByTheNameThatWasTyped) {
+  EXPECT_EQ(larder({"--config", "/nonexistent", "ls"}), kError);
+  EXPECT_THAT(err, HasSubstr("--config: "));
+  EXPECT_THAT(err, Not(HasSubstr("LARDER_CONFIG")));
+  EXPECT_EQ(larder({"--dir", "", "ls"}), kError);
+  EXPECT_THAT(err, HasSubstr("--dir cannot be set so"));
+  EXPECT_EQ(larder({"--size-max", "99999999999999999999", "ls"}), kError);
+  EXPECT_THAT(err, HasSubstr("try: the largest is 16383PiB"));
+  EXPECT_EQ(larder({"--size-max", "16383PiB", "config", "show", "size-max"}), kDone) << err;
+  EXPECT_EQ(larder({"show"}), kError);
+  EXPECT_THAT(err, HasSubstr("there is no KEY"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "tool/interrupt.hpp"
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -26,6 +27,7 @@ struct Pass {
   std::uint64_t sound = 0;
   std::uint64_t bytes = 0;  // of the sound ones' files
   std::vector<Damaged> damaged;
+  std::vector<BadShard> unread;
   unsigned first_shard = 0;
   bool was_stopped = false;
 };
@@ -90,7 +92,7 @@ std::string path_of(const Place& place, const Key& key) {
 void show_json(const Call& call, const Place& place, const Pass& pass) {
   Json json = begin_json();
   json.member("directory", place.root)
-      .member("is_complete", !pass.was_stopped)
+      .member("is_complete", !pass.was_stopped && pass.unread.empty())
       .member("checked", pass.sound + pass.damaged.size())
       .member("sound", pass.sound)
       .member("sound_bytes", pass.bytes)
@@ -104,7 +106,9 @@ void show_json(const Call& call, const Place& place, const Pass& pass) {
         .member("is_removed", one.is_gone)
         .end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  write_unread(json, pass.unread);
+  json.end_object();
   call.console().out(std::move(json).text());
 }
 
@@ -138,13 +142,15 @@ int run_verify(Call& call) {
   Pass pass;
   if (place->store != nullptr) {
     pass = verify_all(call, *place->store);
+    pass.unread = unread_shards(*place);
     place->note_counts();
   } else if (!call.wants_json()) {
     tell_no_store(call, *place);
   }
   call.wants_json() ? show_json(call, *place, pass) : show_text(call, *place, pass);
+  tell_unread(call, pass.unread);
   if (pass.was_stopped) return kInterrupted;
-  return pass.damaged.empty() ? kDone : kNo;
+  return pass.damaged.empty() && pass.unread.empty() ? kDone : kNo;
 }
 
 constexpr Argument kArguments[] = {
@@ -158,7 +164,8 @@ extern const Command kVerifyCommand;
 const Command kVerifyCommand{
     "verify",
     "read every entry and say which are damaged",
-    "Reads every entry whole and checks all of it. Names what is damaged, and exits with 1 when anything is. "
+    "Reads every entry whole and checks all of it. Names what is damaged, and directories that "
+    "cannot be looked into, and exits with 1 when there is any. "
     "Changes no entry without --remove. An interrupted pass leaves a mark: --continue goes on there, and its "
     "figures are those of the rest.",
     kArguments,

@@ -189,8 +189,8 @@ const Miss* find_miss(const Call& call, const std::vector<Miss>& misses, std::st
   code = kNo;
   if (text == "last") {
     if (!misses.empty()) return &misses.front();
-    call.refuse("no miss is remembered", "no program that used this directory missed, or misses-kept is 0",
-                "ask again after the next miss");
+    say_no(call, {"no miss is remembered", "no program that used this directory missed, or misses-kept is 0",
+                  "ask again after the next miss"});
     return nullptr;
   }
   std::string digits;
@@ -213,9 +213,9 @@ const Miss* find_miss(const Call& call, const std::vector<Miss>& misses, std::st
     }
   }
   if (found == nullptr) {
-    call.refuse("no miss of " + digits + " is remembered",
-                "only the last " + std::to_string(*call.options().misses_kept) + " or so are (misses-kept)",
-                "see `larder why --list`");
+    say_no(call, {"no miss of " + digits + " is remembered",
+                  "only the last " + std::to_string(*call.options().misses_kept) + " or so are (misses-kept)",
+                  "see `larder why --list`"});
   }
   return found;
 }

@@ -1,0 +1,122 @@
+#include "tool/shards.hpp"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "store/layout.hpp"
+#include "store/trust.hpp"
+#include "tool/json.hpp"
+#include "tool/shown.hpp"
+
+namespace larder::tool {
+namespace {
+
+constexpr std::size_t kNamed = 3;
+
+// True and `bad` filled in when something is wrong with the shard.
+bool is_bad(const std::string& path, BadShard& bad) {
+  struct stat status {};
+  const std::string quoted = shell_quoted(path);
+  const auto is = [&](std::string why, std::string advice, bool is_unread = true) {
+    bad = {path, std::move(why), std::move(advice), is_unread};
+    return true;
+  };
+  if (::lstat(path.c_str(), &status) != 0) {
+    return errno != ENOENT && is(std::strerror(errno), "make every directory above it readable");
+  }
+  if (S_ISLNK(status.st_mode)) return is("is a symbolic link, which is not followed", "remove " + quoted);
+  if (!S_ISDIR(status.st_mode)) return is("is no directory", "remove " + quoted);
+  if (status.st_uid != ::geteuid())
+    return is("belongs to user " + std::to_string(status.st_uid), "remove it, or chown it to you");
+  if (!trust::is_our_directory(status, ::geteuid()))
+    return is("can be written by others", "look at what is in it, then chmod 700 " + quoted);
+  if (::access(path.c_str(), R_OK | X_OK) != 0) return is("cannot be read", "chmod 700 " + quoted);
+  if ((status.st_mode & S_IRWXU) != S_IRWXU)
+    return is("lacks rights that its owner needs", "chmod 700 " + quoted, false);
+  if (::access(path.c_str(), W_OK) != 0 && errno != EROFS)
+    return is(std::strerror(errno), "chmod 700 " + quoted, false);
+  return false;
+}
+
+}  // namespace
+
+std::vector<BadShard> bad_shards(const std::string& root) {
+  std::vector<BadShard> all;
+  for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
+    BadShard bad;
+    if (is_bad(root + layout::kVersionDirectory + '/' + layout::shard_path(shard).c_str(), bad))
+      all.push_back(std::move(bad));
+  }
+  return all;
+}
+
+std::vector<BadShard> unread_shards(const Place& place) {
+  if (place.store == nullptr) return {};
+  std::vector<BadShard> all = bad_shards(place.root);
+  const auto is_read = [](const BadShard& shard) { return !shard.is_unread; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_read), all.end());
+  return all;
+}
+
+StoreUsage seen_usage(const Place& place) {
+  StoreUsage usage = place.store->usage();
+  std::uint64_t seen = 0;
+  place.store->for_each_key([&](const Key&) { return ++seen, true; });
+  const bool is_all_read = unread_shards(place).empty();
+  if (seen != usage.entries) {
+    usage.entries = seen;
+    usage.is_exact = false;
+  }
+  if (seen == 0) usage = {.is_exact = is_all_read};
+  usage.is_exact = usage.is_exact && is_all_read;
+  return usage;
+}
+
+bool tell_unread(const Call& call, const std::vector<BadShard>& shards) {
+  for (std::size_t i = 0; i < std::min(shards.size(), kNamed); ++i) {
+    call.console().err(remark("not looked into: " + printable(shards[i].path) + ' ' + shards[i].why +
+                              "; try: " + printable(shards[i].advice)));
+  }
+  if (shards.size() > kNamed) {
+    call.console().err(
+        remark("and " + std::to_string(shards.size() - kNamed) + " directories more; see `larder doctor`"));
+  }
+  return !shards.empty();
+}
+
+void write_unread(Json& json, const std::vector<BadShard>& shards) {
+  json.key("unread").begin_array();
+  for (const BadShard& shard : shards) {
+    json.begin_object()
+        .member("path", shard.path)
+        .member("why", shard.why)
+        .member("advice", shard.advice)
+        .end_object();
+  }
+  json.end_array();
+}
+
+std::string unread_text(const std::vector<BadShard>& shards) {
+  if (shards.empty()) return {};
+  return ", and what " +
+         (shards.size() == 1 ? "1 directory holds" : std::to_string(shards.size()) + " directories hold") +
+         " that cannot be looked into";
+}
+
+std::string shell_quoted(std::string_view path) {
+  std::string quoted = "'";
+  for (const char c : path) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + '\'';
+}
+
+}  // namespace larder::tool
