@@ -53,8 +53,8 @@ struct MemoryStats {
   std::uint32_t making = 0;     // makers at work
   std::uint32_t waiting = 0;    // requests that wait for one of them
   std::size_t unreclaimed = 0;  // left the tier, but a reader's guard may still see them
-  std::uint64_t unreclaimed_bytes = 0;
-  std::uint64_t bytes_per_recipe = 0;  // what larder adds to the canonical bytes and the product's weight
+  std::uint64_t unreclaimed_bytes = 0;  // not part of `bytes`; Guard says what bounds it
+  std::uint64_t bytes_per_recipe = 0;   // what larder adds to the canonical bytes and the product's weight
 };
 
 // How a request was answered.
@@ -73,8 +73,11 @@ template <typename T>
 class MemoryTier;
 
 // While a guard lives, what it returned stays alive, whatever is evicted meanwhile. Guards nest, cost two
-// plain stores, and belong to one thread. While one lives no tier can free what leaves it, and once that is
-// as much as bytes_max, products are made but not kept: no guard over a call to get_or_make, please.
+// plain stores, and belong to one thread. While one lives no tier can free what leaves it. Once more than
+// bytes_max of it waits (more than 1 MiB where bytes_max is less), products are made but not kept, with the
+// reason out_of_space: no guard over a call to get_or_make, please. So what is kept and what waits, together,
+// never pass max(bytes_max, 1 MiB) + bytes_max + the weight of one product + a few words per recipe. Requests
+// and interned recipes that nothing is kept for leave nothing behind, however many come under a guard.
 template <typename T>
 class Guard {
  public:

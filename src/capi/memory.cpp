@@ -176,7 +176,7 @@ void larder_memory_relieve(larder_memory* memory, larder_pressure pressure) {
 
 larder_memory_stats larder_memory_get_stats(const larder_memory* memory) {
   const MemoryStats stats = memory->tier.stats();
-  return {stats.count, stats.interned, stats.bytes};
+  return {stats.count, stats.interned, stats.bytes, stats.unreclaimed, stats.unreclaimed_bytes};
 }
 
 larder_totals* larder_memory_totals(const larder_memory* memory, larder_error** error) {

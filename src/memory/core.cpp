@@ -55,12 +55,13 @@ std::uint64_t Core::overhead(const Record& record) const noexcept {
 }
 
 Record& Core::find_or_add(const Recipe& recipe, Key key) {
-  if (Record* const known = table_.find(key, recipe.canonical())) return *known;
+  if (Record* const known = table_.find_any(key, recipe.canonical())) return *known;
   const Slots::Place place = slots_.take();
   Record* record = nullptr;
   try {
     record = make_record(*this, place.slot, place.chunk, key, recipe.canonical());
-    if (Retired* const replaced = table_.insert(record)) bin_.retire(*replaced, 0, drop_array);
+    if (Retired* const replaced = table_.insert(record))
+      record_bin_.retire(*replaced, RecipeTable::array_bytes(*replaced), drop_array);
   } catch (...) {
     if (record != nullptr) free_record(record);
     slots_.give_back(place.slot, place.chunk);
@@ -79,7 +80,15 @@ void Core::settle(Record& record) noexcept {
   }
   if (is_claimed || record.is_kept || record.objects != 0) return;
   table_.remove(&record);
-  bin_.retire(record, overhead(record), drop_record);
+  if (record.is_shown) {
+    record_bin_.retire(record, overhead(record), drop_record);
+    return;
+  }
+  // No reader could find it, and nobody has a claim through which to reach it.
+  Slot* const slot = &record.slot;
+  Chunk* const chunk = record.chunk;
+  free_record(&record);
+  slots_.give_back(slot, chunk);
 }
 
 void Core::drop_record(Retired* retired) noexcept {
@@ -95,27 +104,35 @@ void Core::drop_record(Retired* retired) noexcept {
 
 Slot* Core::intern_recipe(const Recipe& recipe) {
   Aftermath after;
-  Pin pin;
   Slot* slot = nullptr;
+  bool is_crowded = false;
   const Key key = key_of(recipe);
   {
-    MutexLock lock(mutex_);
-    Record& record = find_or_add(recipe, key);
-    record.claims.fetch_add(1, std::memory_order_relaxed);
-    settle(record);
-    slot = &record.slot;
-    make_room({idle_bytes_, 0}, after);
+    Pin pin;
+    {
+      MutexLock lock(mutex_);
+      Record& record = find_or_add(recipe, key);
+      record.claims.fetch_add(1, std::memory_order_relaxed);
+      settle(record);
+      slot = &record.slot;
+      make_room({idle_bytes_, 0}, after);
+      is_crowded = wants_collecting();
+    }
+    settle_aftermath(after);
   }
-  settle_aftermath(after);
+  if (is_crowded) collect();
   return slot;
 }
 
 void Core::drop_last_claim(Record& record) noexcept {
+  bool is_crowded = false;
   {
     MutexLock lock(mutex_);
     come_in();
     if (record.claims.fetch_sub(1, std::memory_order_acq_rel) == 1) settle(record);
+    is_crowded = wants_sweeping();
   }
+  if (is_crowded) sweep();
   go_out();
 }
 
@@ -126,23 +143,49 @@ void Core::forget_object(const Gone& gone) noexcept {
 }
 
 void Core::object_is_gone(Record& record, bool was_at_home) noexcept {
+  bool is_crowded = false;
   {
     MutexLock lock(mutex_);
     forget_object({&record, was_at_home});
-    if (!is_shut_) return;
+    is_crowded = wants_sweeping();
+    if (!is_shut_ && !is_crowded) return;
     come_in();
   }
+  if (is_crowded) sweep();
   go_out();
 }
 
 // --- Memory
 
 // The barrier that collecting takes costs microseconds, whatever it brings: so many products share one.
-bool Core::wants_collecting() const noexcept {
+std::size_t Core::crowd() const noexcept {
   constexpr std::size_t kFewest = 64;
   constexpr std::size_t kMost = 1024;
-  return bin_.pending() >= std::clamp(budget_.stats().entries / 32, kFewest, kMost) ||
-         bin_.pending_bytes() > bytes_max_ / 64;
+  return std::clamp(budget_.stats().entries / 32, kFewest, kMost);
+}
+
+bool Core::wants_collecting() const noexcept {
+  return bin_.pending() + record_bin_.pending() >= crowd() || unreclaimed_bytes() > bytes_max_ / 64;
+}
+
+bool Core::wants_sweeping() const noexcept {
+  return record_bin_.pending() >= swept_.pending + crowd() ||
+         record_bin_.pending_bytes() > swept_.bytes + bytes_max_ / 64;
+}
+
+void Core::sweep() noexcept {
+  {
+    MutexLock lock(mutex_);
+    record_bin_.close();
+  }
+  const std::uint64_t oldest = oldest_reader();
+  Retired* ripe = nullptr;
+  {
+    MutexLock lock(mutex_);
+    ripe = record_bin_.take_ripe(oldest);
+    swept_ = {record_bin_.pending(), record_bin_.pending_bytes()};
+  }
+  drop_all(ripe);
 }
 
 void Core::collect() noexcept {
@@ -155,21 +198,26 @@ void Core::collect_own() noexcept {
   for (int round = 0; round < 3; ++round) {
     {
       MutexLock lock(mutex_);
-      if (bin_.pending() == 0) return;
+      if (unreclaimed() == 0) return;
       bin_.close();
+      record_bin_.close();
     }
     const std::uint64_t oldest = oldest_reader();
     Retired* ripe = nullptr;
+    Retired* ripe_records = nullptr;
     {
       MutexLock lock(mutex_);
       ripe = bin_.take_ripe(oldest);
+      ripe_records = record_bin_.take_ripe(oldest);
+      swept_ = {record_bin_.pending(), record_bin_.pending_bytes()};
     }
-    if (ripe == nullptr) return;
+    if (ripe == nullptr && ripe_records == nullptr) return;
     drop(ripe);
+    drop_all(ripe_records);
   }
 }
 
-// As drop_all(), but products' accounts are settled for many at once.
+// Of products, as drop_all() would, but their accounts are settled for many at once.
 void Core::drop(Retired* ripe) noexcept {
   constexpr std::size_t kTogether = 64;
   std::array<Gone, kTogether> gone;
@@ -181,19 +229,15 @@ void Core::drop(Retired* ripe) noexcept {
   };
   while (ripe != nullptr) {
     Retired* const next = ripe->next;
-    if (is_product(*ripe)) {
-      if (const Gone one = let_product_go(*ripe); one.record != nullptr) gone[count++] = one;
-      if (count == kTogether) settle_gone();
-    } else {
-      ripe->drop(ripe);
-    }
+    if (const Gone one = let_product_go(*ripe); one.record != nullptr) gone[count++] = one;
+    if (count == kTogether) settle_gone();
     ripe = next;
   }
   if (count != 0) settle_gone();
 }
 
 bool Core::is_finished() noexcept {
-  if (!is_shut_ || is_finished_ || inside_ != 0 || slots_.taken() != 0 || bin_.pending() != 0) return false;
+  if (!is_shut_ || is_finished_ || inside_ != 0 || slots_.taken() != 0 || unreclaimed() != 0) return false;
   is_finished_ = true;
   return true;
 }

@@ -7,8 +7,8 @@
 // I1  A slot shows a product (value, object) exactly while its record is kept, and the tier holds that
 // object. I2  A product that left is let go only after every reader who could have seen it has gone: it
 // passes the bin. I3  A record stays in the table while it is kept, claimed, or known to an object; then it
-// passes the bin too. I4  What counts against bytes_max: the budget's bytes (products with their records) and
-// idle_bytes_ (records
+// passes the bin of the records, or, if it was never shown, is freed at once. I4  What counts against
+// bytes_max: the budget's bytes (products with their records) and idle_bytes_ (records
 //     that are claimed and have no product).
 #pragma once
 
@@ -108,6 +108,15 @@ class Core final : public MemoryCore {
   void settle(Record& record) noexcept REQUIRES(mutex_);
   void forget_object(const Gone& gone) noexcept REQUIRES(mutex_);
   void drop(Retired* ripe) noexcept;
+  // The same for what no user code goes with, so that handles may be dropped anywhere.
+  void sweep() noexcept;
+  bool wants_sweeping() const noexcept REQUIRES(mutex_);
+  bool wants_collecting() const noexcept REQUIRES(mutex_);
+  std::size_t crowd() const noexcept REQUIRES(mutex_);
+  std::size_t unreclaimed() const noexcept REQUIRES(mutex_) { return bin_.pending() + record_bin_.pending(); }
+  std::uint64_t unreclaimed_bytes() const noexcept REQUIRES(mutex_) {
+    return bin_.pending_bytes() + record_bin_.pending_bytes();
+  }
   static void drop_record(Retired* record) noexcept;
   // True: nothing is left of a tier that was shut; the caller, having unlocked, deletes it.
   bool is_finished() noexcept REQUIRES(mutex_);
@@ -125,9 +134,7 @@ class Core final : public MemoryCore {
   void fetch_likely_victims() noexcept REQUIRES(mutex_);
   void move_stamp() noexcept REQUIRES(mutex_);
   void settle_aftermath(Aftermath& after) noexcept EXCLUDES(mutex_);
-  bool wants_collecting() const noexcept REQUIRES(mutex_);
-  // What take_product() retired, and what giving up the tier's hold on it ends.
-  static bool is_product(const Retired& retired) noexcept;
+  // What take_product() retired: what giving up the tier's hold on it ends.
   static Gone let_product_go(Retired& retired) noexcept;
 
   const TypeFacts facts_;
@@ -147,7 +154,13 @@ class Core final : public MemoryCore {
   };
   std::vector<Resident> by_id_ GUARDED_BY(mutex_);
   std::vector<policy::Id> free_ids_ GUARDED_BY(mutex_);
-  Bin bin_ GUARDED_BY(mutex_);
+  Bin bin_ GUARDED_BY(mutex_);         // products
+  Bin record_bin_ GUARDED_BY(mutex_);  // records that readers knew, and arrays of the table
+  struct Left {
+    std::size_t pending = 0;
+    std::uint64_t bytes = 0;
+  };
+  Left swept_ GUARDED_BY(mutex_);  // what sweeping last left in record_bin_
   Flight* flights_ GUARDED_BY(mutex_) = nullptr;
   std::uint64_t idle_bytes_ GUARDED_BY(mutex_) = 0;
   std::size_t since_stamp_ GUARDED_BY(mutex_) = 0;

@@ -33,7 +33,7 @@ struct Forks {
     MutexLock lock(cores_mutex);
     for (Core* each = core == nullptr ? cores : core->next_; each != nullptr; each = each->next_) {
       MutexLock core_lock(each->mutex_);
-      if (!each->is_shut_ || each->is_finished_ || each->bin_.pending() == 0) continue;
+      if (!each->is_shut_ || each->is_finished_ || each->unreclaimed() == 0) continue;
       each->come_in();
       return each;
     }

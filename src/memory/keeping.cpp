@@ -46,10 +46,6 @@ void drop_away_product(Retired* retired) noexcept {
 
 }  // namespace
 
-bool Core::is_product(const Retired& retired) noexcept {
-  return retired.drop == drop_home_product || retired.drop == drop_away_product;
-}
-
 Core::Gone Core::let_product_go(Retired& retired) noexcept {
   ObjectHead& object = retired.drop == drop_home_product
                            ? static_cast<Record&>(retired).slot.home
@@ -63,7 +59,7 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
                   Aftermath& after) {
   if (bytes_max_ == 0 || count_max_ == 0) return Reason::disabled;
   // What a reader keeps from being freed is bounded like what is kept.
-  if (bin_.pending_bytes() > std::max(bytes_max_, kUnreclaimedMin)) return Reason::out_of_space;
+  if (unreclaimed_bytes() > std::max(bytes_max_, kUnreclaimedMin)) return Reason::out_of_space;
   const std::uint64_t charge = added(making.weight, overhead(record));
   const Reason refusal = budget_.admits(charge, cost_ns);
   if (refusal != Reason::none) return refusal;
@@ -98,6 +94,7 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
   free_ids_.pop_back();
   by_id_[record.id] = {&record, &record.slot};
   record.is_kept = true;
+  if (!std::exchange(record.is_shown, true)) table_.show(&record);
   record.weight.store(making.weight, std::memory_order_relaxed);
   record.cost_ns.store(cost_ns, std::memory_order_relaxed);
   settle(record);
@@ -265,7 +262,7 @@ bool Core::erase_product(Record* record, const Recipe* recipe) noexcept {
     Pin pin;
     {
       MutexLock lock(mutex_);
-      if (record == nullptr) record = table_.find(key, recipe->canonical());
+      if (record == nullptr) record = table_.find_any(key, recipe->canonical());
       if (record == nullptr) return false;
       record->flight = nullptr;
       was_kept = record->is_kept;
@@ -331,8 +328,8 @@ MemoryStats Core::read_stats() const noexcept {
   MemoryStats stats{.count = kept.entries,
                     .interned = table_.size(),
                     .bytes = kept.bytes + idle_bytes_,
-                    .unreclaimed = bin_.pending(),
-                    .unreclaimed_bytes = bin_.pending_bytes(),
+                    .unreclaimed = unreclaimed(),
+                    .unreclaimed_bytes = unreclaimed_bytes(),
                     .bytes_per_recipe = facts_.slot_size - facts_.home_size + sizeof(Record)};
   for (const Flight* flight = flights_; flight != nullptr; flight = flight->next) {
     ++stats.making;

@@ -279,13 +279,16 @@ Product Core::land(Flight& flight, Making& making, const MakeOptions& options, A
 
 // Nothing came of it; what went wrong stands in the flight.
 void Core::crash(Flight& flight, FlightState state, Reason reason) noexcept {
+  bool is_crowded = false;
   {
     MutexLock lock(mutex_);
     if (flight.has_home) flight.record->home_is_taken = false;
     flight.reason = reason;
     forget(flight);
+    is_crowded = wants_sweeping();
   }
   end_flight(flight, state);
+  if (is_crowded) sweep();
 }
 
 // The flight is over: the record may have another.

@@ -46,6 +46,7 @@ struct alignas(64) Record : Retired {
   std::atomic<std::uint32_t> claims{0};   // becomes 0 under the mutex only
   std::uint32_t objects = 0;              // that live in the slot, or know it
   bool is_kept = false;                   // its product is in the slot
+  bool is_shown = false;                  // to readers, since its first product was kept
   bool is_idle = false;           // claimed without a product: its bytes are among the core's idle ones
   bool home_is_taken = false;     // by an object, or for one in the making
   Reason left = Reason::absent;   // why no product is kept

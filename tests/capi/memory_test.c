@@ -53,6 +53,7 @@ static void makes_once_and_holds(void) {
   CHECK(larder_held_object(first) == &made && larder_held_object(second) == &made);
   CHECK(larder_memory_get_stats(memory).count == 1);
   CHECK(larder_memory_get_stats(memory).bytes >= 100);
+  CHECK(larder_memory_get_stats(memory).unreclaimed_bytes == 0);
   larder_held_destroy(first);
   CHECK(larder_memory_erase(memory, recipe));
   CHECK(!larder_memory_erase(memory, recipe));
@@ -61,6 +62,21 @@ static void makes_once_and_holds(void) {
   larder_interned_destroy(recipe);
   larder_memory_destroy(memory);
   CHECK(destroyed == 1);
+}
+
+static void frees_recipes_that_come_and_go(void) {
+  larder_memory_options options = {.bytes_max = 1 << 20};
+  larder_memory* memory = larder_memory_create(&options, NULL);
+  char name[32];
+  int i;
+  for (i = 0; i < 20000; ++i) {
+    snprintf(name, sizeof(name), "%d", i);
+    larder_interned_destroy(intern(memory, name));
+  }
+  CHECK(larder_memory_get_stats(memory).interned == 0);
+  CHECK(larder_memory_get_stats(memory).unreclaimed == 0);
+  CHECK(larder_memory_get_stats(memory).unreclaimed_bytes == 0);
+  larder_memory_destroy(memory);
 }
 
 static void passes_a_makers_error_on(void) {
@@ -145,6 +161,7 @@ static void keeps_families_pins_and_caps(void) {
 
 int main(void) {
   makes_once_and_holds();
+  frees_recipes_that_come_and_go();
   passes_a_makers_error_on();
   reads_under_a_guard();
   keeps_families_pins_and_caps();

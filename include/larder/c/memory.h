@@ -93,9 +93,11 @@ typedef enum larder_pressure {
 LARDER_API void larder_memory_relieve(larder_memory* memory, larder_pressure pressure);
 
 typedef struct larder_memory_stats {
-  uint64_t count;    /* objects kept */
-  uint64_t interned; /* recipes known */
-  uint64_t bytes;    /* what counts against bytes_max */
+  uint64_t count;             /* objects kept */
+  uint64_t interned;          /* recipes known */
+  uint64_t bytes;             /* what counts against bytes_max */
+  uint64_t unreclaimed;       /* left, but a guard may still see them, or they wait to be freed together */
+  uint64_t unreclaimed_bytes; /* not part of `bytes` */
 } larder_memory_stats;
 LARDER_API larder_memory_stats larder_memory_get_stats(const larder_memory* memory);
 /* The caller destroys it. */
