@@ -7,7 +7,7 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 .PHONY: help demo build test e2e stress bench lint format clang asan tsan fuzz bare clean
 
 help:            ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: build      ## an OpenCL program with and without larder, a guest's one file, one maker for many threads
 	@$(SETUP) demo
