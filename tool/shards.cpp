@@ -62,8 +62,12 @@ std::vector<BadShard> unread_shards(const Place& place) {
   return all;
 }
 
-StoreUsage seen_usage(const Place& place) {
+StoreUsage seen_usage(const Place& place, std::uint64_t names_max) {
   StoreUsage usage = place.store->usage();
+  if (usage.entries > names_max) {
+    usage.is_exact = false;
+    return usage;
+  }
   std::uint64_t seen = 0;
   place.store->for_each_key([&](const Key&) { return ++seen, true; });
   const bool is_all_read = unread_shards(place).empty();

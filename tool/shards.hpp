@@ -23,8 +23,9 @@ std::vector<BadShard> unread_shards(const Place& place);
 
 // What the index says is kept, checked against the names that are there: it may have heard of entries that
 // never came, or twice of one. Where they differ the names count, and the sizes are about. Reads every
-// shard's names. PRECONDITION: there is a store.
-StoreUsage seen_usage(const Place& place);
+// shard's names, but for an index of more than `names_max` entries, which is not exact then.
+// PRECONDITION: there is a store.
+StoreUsage seen_usage(const Place& place, std::uint64_t names_max = ~std::uint64_t{0});
 
 // Names each on stderr, the first few in words. True when there are any.
 bool tell_unread(const Call& call, const std::vector<BadShard>& shards);

@@ -184,6 +184,9 @@ void show_text(const Call& call, const Stats& stats) {
   });
 }
 
+// So many entries are counted by their names within some milliseconds.
+constexpr std::uint64_t kNamesMax = 20'000;
+
 int run_stats(Call& call) {
   const auto place = open_place(call, Access::look);
   if (!place) return kError;
@@ -192,7 +195,7 @@ int run_stats(Call& call) {
   stats.counts.histograms = std::make_unique<HistogramSet>();
   if (place->store != nullptr) {
     stats.exists = true;
-    stats.usage = seen_usage(*place);
+    stats.usage = seen_usage(*place, kNamesMax);
     stats.counts = read_counts(place->store->notes());
   } else {
     stats.usage.is_exact = true;
