@@ -33,6 +33,11 @@ void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return std::malloc(size != 0 ? size : 1);
 }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment,
+                                     const std::nothrow_t&) noexcept {
+  const auto bytes = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(bytes, (size / bytes + 1) * bytes);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
@@ -40,6 +45,9 @@ void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_
   std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
