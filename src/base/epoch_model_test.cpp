@@ -195,6 +195,9 @@ Verdict explore(const Protocol& protocol) {
 }
 
 TEST(EpochModel, NeverFreesWhatAReaderHolds) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a model in one thread has no races, and the detector takes minutes for its states";
+#endif
   const Verdict verdict = explore({});
   EXPECT_FALSE(verdict.use_after_free);
   EXPECT_TRUE(verdict.everything_freed_somewhere);
