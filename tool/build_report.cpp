@@ -1,6 +1,7 @@
 #include "tool/build_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "tool/columns.hpp"
@@ -15,7 +16,7 @@ constexpr std::uint64_t kLongMs = 5000;  // what is left is told above this
 using Seconds = std::chrono::duration<double>;
 
 std::string time_text(double seconds) {
-  const auto whole = static_cast<unsigned long long>(seconds + 0.5);
+  const auto whole = static_cast<unsigned long long>(std::llround(seconds));
   if (whole < 90) return std::to_string(whole) + " s";
   if (whole < 90 * 60) return std::to_string((whole + 30) / 60) + " min";
   return std::to_string((whole + 1800) / 3600) + " h";

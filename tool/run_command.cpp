@@ -226,7 +226,7 @@ class Layers {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return;  // a sanitizer's library cannot be preloaded into programs that have none
 #endif
-    const Options options = call.options();
+    const Options& options = call.options();
     if (*options.disable || !*options.persistent || options.dir->empty()) return;
     const std::string shim = find_part("larder_nvrtc_shim.so");
     if (shim.empty() || shim.find_first_of(": ") != std::string::npos) return;

@@ -136,7 +136,8 @@ std::optional<Code> look(int slot, Program program, Read read) noexcept {
 
 // NVRTC counts the zero at the end of its texts, and has an empty one for PTX that it did not make.
 BytesView bytes_of(HostProgram& host, std::string_view artefact) REQUIRES(host.mutex) {
-  constexpr std::string_view kEmptyText("", 1);
+  static constexpr char kZero = '\0';
+  constexpr std::string_view kEmptyText(&kZero, 1);
   const BytesView bytes = host.served ? host.served->handle()->artefact(artefact) : BytesView{};
   return bytes.empty() && artefact == "ptx" ? as_bytes(kEmptyText) : bytes;
 }

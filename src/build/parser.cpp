@@ -393,7 +393,7 @@ Result<void> Parser::parse_include(Cursor& cursor, Scope& scope, bool own_scope,
     inner = manifest_.scopes_.back().get();
     inner->parent = &scope;
   }
-  const Result<void> included = parse_file(path, *inner, depth + 1);
+  Result<void> included = parse_file(path, *inner, depth + 1);
   if (!included && included.error().code != Code::invalid_argument)
     Cursor::refuse_at(at, "this file cannot be read: " + included.error().what);
   return included;

@@ -386,7 +386,7 @@ Result<void> Plan::load_dyndep(TargetId file) {
 }
 
 std::string Plan::explain(StepId step, const Verdict& verdict) const {
-  const std::string output(manifest_.path(manifest_.outputs(step)[0]));
+  std::string output(manifest_.path(manifest_.outputs(step)[0]));
   const std::string target = verdict.target == kNone ? output : std::string(manifest_.path(verdict.target));
   const auto content = [&](ContentId id) {
     return id == kNone      ? std::string("unknown")

@@ -11,7 +11,6 @@ using namespace detail;
 using reactive::Engine;
 using reactive::Inside;
 using reactive::is_inside;
-using reactive::Stay;
 using reactive::Subscriber;
 
 namespace {
