@@ -1,20 +1,12 @@
 // Any words given to the command: it is understood, or there is a complaint that says what to do; the
 // compiler's words behind `cc` are read to their end, response files aside.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "fuzz/demand.hpp"
 #include "tool/compiler.hpp"
 #include "tool/parse.hpp"
-
-namespace {
-
-void demand(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace larder;

@@ -1,17 +1,9 @@
 // Any bytes given as a config file: what is read is what the grammar allows, and settings come out whole.
 #include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/demand.hpp"
 #include "settings/config_text.hpp"
 #include "settings/settings.hpp"
-
-namespace {
-
-void demand(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace larder;

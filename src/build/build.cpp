@@ -182,16 +182,18 @@ void Build::start(StepId step) {
     if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
   }
   job.command = plan_.command_digest(step);
+  const std::string response = job.response.empty() ? "" : manifest_.value(step, "rspfile_content");
   std::string trouble;
   for (const TargetId output : manifest_.outputs(step))
     if (!make_parents(std::string(manifest_.path(output))))
       trouble = "make a directory for " + std::string(manifest_.path(output));
   if (!make_parents(job.depfile)) trouble = "make a directory for " + job.depfile;
-  if (!job.response.empty() &&
-      (!make_parents(job.response) || !write_file(job.response, manifest_.value(step, "rspfile_content")))) {
+  if (!job.response.empty() && (!make_parents(job.response) || !write_file(job.response, response)))
     trouble = "write " + job.response;
-  }
   if (!trouble.empty()) trouble += std::string(": ") + std::strerror(errno);
+  if (command.size() > kValueMax || response.size() > kValueMax)
+    trouble =
+        "its command or rspfile_content comes out longer than " + std::to_string(kValueMax >> 20) + " MiB";
 
   plan_.set_state(step, State::running);
   ++pool_running_[manifest_.step(step).pool];

@@ -37,7 +37,10 @@ class DepfileCursor {
     if (text_[at] == '\n') return 1;
     return text_[at] == '\r' && at + 1 < text_.size() && text_[at + 1] == '\n' ? 2 : 0;
   }
-  static bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+  // A carriage return alone is none: it belongs to a name.
+  bool is_blank(std::size_t at) const noexcept {
+    return at >= text_.size() || text_[at] == ' ' || text_[at] == '\t' || newline_size(at) != 0;
+  }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -48,7 +51,7 @@ std::string DepfileCursor::name(bool& ends_target) {
   std::string found;
   while (!is_at_end()) {
     const char c = text_[at_];
-    if (is_blank(c)) break;
+    if (is_blank(at_)) break;
     if (c == '\\') {
       std::size_t count = 1;
       while (peek(at_ + count) == '\\') ++count;
@@ -63,7 +66,7 @@ std::string DepfileCursor::name(bool& ends_target) {
         found.append(count - 1, '\\');
         at_ += count - 1;  // the last one joins the lines
         break;
-      } else if (next == '#' || (next == ':' && !is_blank(peek(at_ + count + 1)))) {
+      } else if (next == '#' || (next == ':' && !is_blank(at_ + count + 1))) {
         found.append(count - 1, '\\');
         found += next;
         at_ += count + 1;
@@ -74,7 +77,7 @@ std::string DepfileCursor::name(bool& ends_target) {
     } else if (c == '$' && peek(at_ + 1) == '$') {
       found += '$';
       at_ += 2;
-    } else if (c == ':' && is_blank(peek(at_ + 1))) {
+    } else if (c == ':' && is_blank(at_ + 1)) {
       ends_target = true;
       ++at_;
       break;

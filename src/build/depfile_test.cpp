@@ -29,6 +29,10 @@ TEST(Depfile, ReadsEscapedNames) {
   EXPECT_EQ(names("o: a\\\\\\ b a\\\\ b\n"), (Names{"a\\ b", "a\\\\", "b"}));
 }
 
+TEST(Depfile, EndsAtCarriageReturnsThatEndNoLine) {
+  EXPECT_EQ(names("a: b\rc \r d\r"), (Names{"b\rc", "\r", "d\r"}));
+}
+
 TEST(Depfile, SaysWhereItIsWrong) {
   EXPECT_EQ(names("a.o a.c\n")[0].substr(0, 40),
             std::string("error: x.d:1:8: expected `:` after the target").substr(0, 40));

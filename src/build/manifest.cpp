@@ -101,11 +101,11 @@ std::span<const TargetId> Manifest::validations(StepId step) const noexcept {
   return {links_.data() + s.links + s.outputs + s.inputs, s.validations};
 }
 
-std::string Manifest::expand(StepId step, std::string_view name, bool quotes) const {
+std::string Manifest::expand(StepId step, std::string_view name, bool quotes, std::size_t size_max) const {
   const Step& s = steps_[step];
   std::string out;
   const auto append_paths = [&](std::span<const TargetId> targets, char between) {
-    for (std::size_t i = 0; i < targets.size(); ++i) {
+    for (std::size_t i = 0; i < targets.size() && out.size() <= size_max; ++i) {
       if (i != 0) out += between;
       if (quotes) {
         append_quoted(out, paths_[targets[i]]);
@@ -114,7 +114,11 @@ std::string Manifest::expand(StepId step, std::string_view name, bool quotes) co
       }
     }
   };
+  const auto append_text = [&](std::string_view text) {
+    out += text.substr(0, size_max + 1 - std::min(out.size(), size_max + 1));
+  };
   const auto append = [&](const auto& self, std::string_view variable) -> void {
+    if (out.size() > size_max) return;
     if (variable == "in") return append_paths(explicit_inputs(step), ' ');
     if (variable == "in_newline") return append_paths(explicit_inputs(step), '\n');
     if (variable == "out") return append_paths(explicit_outputs(step), ' ');
@@ -122,27 +126,26 @@ std::string Manifest::expand(StepId step, std::string_view name, bool quotes) co
     for (std::uint32_t i = s.binding_count; i-- > 0;) {
       const Binding& own = bindings_[s.bindings + i];
       if (own.name == variable) {
-        out += own.value;
-        return;
+        return append_text(own.value);
       }
     }
     for (auto rule = s.rule->bindings.rbegin(); rule != s.rule->bindings.rend(); ++rule) {
       if (rule->name != variable) continue;
-      // The parser refuses rules whose variables name each other in a ring, so this ends.
+      // The parser refuses rules whose variables name each other in a ring or too often, so this ends.
       build::expand(rule->value, out, [&](std::string_view inner) { self(self, inner); });
       return;
     }
-    out += s.scope->value(variable);
+    append_text(s.scope->value(variable));
   };
   append(append, name);
   return out;
 }
 
 std::string Manifest::value(StepId step, std::string_view name) const {
-  return expand(step, name, true);
+  return expand(step, name, true, kValueMax);
 }
 std::string Manifest::plain_value(StepId step, std::string_view name) const {
-  return expand(step, name, false);
+  return expand(step, name, false, kValueMax);
 }
 
 Result<void> Manifest::add_dyndep(StepId step, std::span<const TargetId> inputs,

@@ -21,6 +21,16 @@ namespace larder::build {
 inline constexpr int kNinjaMajor = 1;
 inline constexpr int kNinjaMinor = 12;
 
+// What variables may come out as, so that no manifest can fill the memory: one value of a step, and a file's
+// values and paths together, which may grow with its text. What real manifests say is far below.
+inline constexpr std::size_t kValueMax = std::size_t{64} << 20;
+inline constexpr std::size_t kExpansionMax = std::size_t{8} << 20;
+inline constexpr std::size_t kExpansionPerByte = 64;
+// References that a rule's variable may come to when the others are put in.
+inline constexpr std::size_t kReferencesMax = 1'000'000;
+// Files that are included, each time counted.
+inline constexpr std::size_t kIncludesMax = 1'000'000;
+
 struct Binding {
   std::string_view name;
   std::string_view value;  // of a rule: as written, with its `$`; elsewhere expanded
@@ -99,7 +109,8 @@ class Manifest {
   std::span<const TargetId> validations(StepId step) const noexcept;
   bool is_phony(StepId step) const noexcept { return steps_[step].rule->is_phony; }
 
-  // What a variable of a step comes out as; `$in` and `$out` in it quoted for the shell.
+  // What a variable of a step comes out as; `$in` and `$out` in it quoted for the shell. More than kValueMax
+  // bytes stand for a value that is too long: the first ones of it.
   std::string value(StepId step, std::string_view name) const;
   // The same with paths as they are: for depfile, rspfile, dyndep.
   std::string plain_value(StepId step, std::string_view name) const;
@@ -119,7 +130,7 @@ class Manifest {
   friend class Parser;
   std::string_view keep(std::string_view text) { return arena_.keep(text); }
   TargetId number(std::string_view canonical, bool lives_on);
-  std::string expand(StepId step, std::string_view name, bool quotes) const;
+  std::string expand(StepId step, std::string_view name, bool quotes, std::size_t size_max) const;
 
   Arena arena_;
   std::vector<std::unique_ptr<std::string>> texts_;  // of the files; views point into them

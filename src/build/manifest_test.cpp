@@ -155,6 +155,35 @@ TEST_F(BuildManifest, RefusesWhatCannotBeMeant) {
   }
 }
 
+TEST_F(BuildManifest, EndsWithManifestsThatGrowWithoutEnd) {
+  files["other"] = "include build.ninja\ninclude build.ninja\n";
+  EXPECT_FALSE(read("include other\ninclude other\n"));
+  EXPECT_NE(error.find("include itself without end"), std::string::npos) << error;
+
+  std::string doubled = "a = 12345678\n";
+  for (int i = 0; i < 60; ++i) doubled += "a = $a$a\n";
+  EXPECT_FALSE(read(doubled));
+  EXPECT_NE(error.find("times its text"), std::string::npos) << error;
+
+  const auto ten = [](const std::string& of) {
+    std::string value;
+    for (int i = 0; i < 10; ++i) value += '$' + of;
+    return value;
+  };
+  EXPECT_FALSE(read("rule r\n  command = " + ten("depfile") + "\n  depfile = " + ten("deps") +
+                    "\n  deps = " + ten("description") + "\n  description = " + ten("dyndep") +
+                    "\n  dyndep = " + ten("restat") + "\n  restat = " + ten("generator") +
+                    "\n  generator = " + ten("x") + "\n"));
+  EXPECT_NE(error.find("name each other more than"), std::string::npos) << error;
+}
+
+TEST_F(BuildManifest, CutsValuesThatAreTooLong) {
+  std::string text = "a = " + std::string(std::size_t{1} << 20, 'x') + "\nrule r\n  command = ";
+  for (int i = 0; i < 65; ++i) text += "$a";
+  ASSERT_TRUE(read(text + "\nbuild o: r\n")) << error;
+  EXPECT_EQ(command("o").size(), kValueMax + 1);
+}
+
 TEST_F(BuildManifest, BearsWindowsLineEndsAndComments) {
   ASSERT_TRUE(read("# first\r\nrule r\r\n  # inside\r\n  command = x\r\n\r\nbuild a: r b\r\n"));
   EXPECT_EQ(command("a"), "x");

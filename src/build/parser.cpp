@@ -11,7 +11,8 @@
 namespace larder::build {
 namespace {
 
-constexpr unsigned kIncludeDepthMax = 64;
+constexpr std::size_t kIncludeDepthMax = 64;
+constexpr std::size_t kNameMax = 4096;  // of a pool or a dyndep file, once its variables are in
 
 constexpr std::array<std::string_view, 11> kRuleVariables = {
     "command", "depfile", "deps",    "description",     "dyndep",          "generator",
@@ -37,15 +38,19 @@ class Parser {
  public:
   Parser(Manifest& manifest, const ReadFile& read) : manifest_(manifest), read_(read) {}
 
-  Result<void> parse_all(const std::string& path) { return parse_file(path, *manifest_.top_, 0); }
-  Result<void> parse_file(const std::string& path, Scope& scope, unsigned depth) {
+  Result<void> parse_all(const std::string& path) { return parse_file(path, *manifest_.top_); }
+  Result<void> parse_file(const std::string& path, Scope& scope) {
     Result<std::string> text = read_(path);
     if (!text) return tl::unexpected(text.error());
+    expansion_left_ += text->size() * kExpansionPerByte;
     manifest_.texts_.push_back(std::make_unique<std::string>(std::move(*text)));
     manifest_.files_.push_back(path);
+    open_.push_back(path);
     const std::string& kept = *manifest_.texts_.back();
     try {
-      return parse(kept, scope, depth);
+      Result<void> parsed = parse(kept, scope);
+      open_.pop_back();
+      return parsed;
     } catch (const Wrong& wrong) {
       return tl::unexpected(
           syntax_error(path, kept, static_cast<std::size_t>(wrong.at - kept.data()), wrong.what));
@@ -53,27 +58,31 @@ class Parser {
   }
 
  private:
-  Result<void> parse(std::string_view text, Scope& scope, unsigned depth);
+  Result<void> parse(std::string_view text, Scope& scope);
   void parse_rule(Cursor& cursor, Scope& scope);
   void parse_pool(Cursor& cursor, const Scope& scope);
   void parse_build(Cursor& cursor, Scope& scope);
   void parse_default(Cursor& cursor, const Scope& scope);
-  Result<void> parse_include(Cursor& cursor, Scope& scope, bool own_scope, unsigned depth);
+  Result<void> parse_include(Cursor& cursor, Scope& scope, bool own_scope);
   void parse_variable(Cursor& cursor, Scope& scope, std::string_view name);
-  void refuse_rings(const Rule& rule, const char* at) const;
+  void refuse_endless(const Rule& rule, const char* at) const;
   // Path after path up to something else.
   std::uint32_t parse_paths(Cursor& cursor, const Scope& scope, std::vector<TargetId>& targets);
   TargetId to_target(std::string_view raw, bool has_dollar, const Scope& scope, const char* at);
   std::string_view evaluate(std::string_view raw, bool has_dollar, const Scope& scope);
+  // What `raw` comes out as, in scratch_.
+  void expand_in(const Scope& scope, std::string_view raw);
   void bind_step(StepId id, const char* at);
 
   Manifest& manifest_;
   const ReadFile& read_;
+  std::vector<std::string> open_;  // the files that are being read, the outermost first
   std::vector<TargetId> targets_;
   std::string scratch_;
+  std::size_t expansion_left_ = kExpansionMax;
 };
 
-Result<void> Parser::parse(std::string_view text, Scope& scope, unsigned depth) {
+Result<void> Parser::parse(std::string_view text, Scope& scope) {
   Cursor cursor(text);
   if (text.starts_with("\xef\xbb\xbf"))
     cursor.refuse("a byte order mark cannot stand here: save the file without");
@@ -93,7 +102,7 @@ Result<void> Parser::parse(std::string_view text, Scope& scope, unsigned depth) 
     } else if (word == "default") {
       parse_default(cursor, scope);
     } else if (word == "include" || word == "subninja") {
-      if (auto included = parse_include(cursor, scope, word == "subninja", depth); !included) return included;
+      if (auto included = parse_include(cursor, scope, word == "subninja"); !included) return included;
     } else if (word.empty()) {
       cursor.refuse("expected build, rule, pool, default, include, subninja or a variable");
     } else {
@@ -118,9 +127,20 @@ void Parser::parse_variable(Cursor& cursor, Scope& scope, std::string_view name)
 
 std::string_view Parser::evaluate(std::string_view raw, bool has_dollar, const Scope& scope) {
   if (!has_dollar) return raw;
-  scratch_.clear();
-  expand(raw, scratch_, [&](std::string_view name) { scratch_ += scope.value(name); });
+  expand_in(scope, raw);
   return manifest_.keep(scratch_);
+}
+
+void Parser::expand_in(const Scope& scope, std::string_view raw) {
+  scratch_.clear();
+  expand(raw, scratch_, [&](std::string_view name) {
+    const std::string_view value = scope.value(name);
+    if (value.size() > expansion_left_)
+      Cursor::refuse_at(raw.data(), "the variables of this manifest come out longer than " +
+                                        std::to_string(kExpansionPerByte) + " times its text");
+    expansion_left_ -= value.size();
+    scratch_ += value;
+  });
 }
 
 void Parser::parse_rule(Cursor& cursor, Scope& scope) {
@@ -141,7 +161,14 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
     const std::string_view value = cursor.value(has_dollar);
     if (!is_rule_variable(variable))
       Cursor::refuse_at(variable_at, "a rule has no variable " + std::string(variable));
-    rule->bindings.push_back({variable, value});
+    // The last one that is said counts.
+    const auto before = std::find_if(rule->bindings.begin(), rule->bindings.end(),
+                                     [&](const Binding& one) { return one.name == variable; });
+    if (before == rule->bindings.end()) {
+      rule->bindings.push_back({variable, value});
+    } else {
+      before->value = value;
+    }
   }
   const auto says = [&](std::string_view variable) {
     return std::any_of(rule->bindings.begin(), rule->bindings.end(),
@@ -150,30 +177,36 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
   if (!says("command")) Cursor::refuse_at(at, "rule " + std::string(name) + " needs a line `command =`");
   if (says("rspfile") != says("rspfile_content"))
     Cursor::refuse_at(at, "rule " + std::string(name) + " needs rspfile and rspfile_content together");
-  refuse_rings(*rule, at);
+  refuse_endless(*rule, at);
   scope.rules.emplace(name, rule.get());
   manifest_.rules_.push_back(rule.get());
   manifest_.owned_rules_.push_back(std::move(rule));
 }
 
-void Parser::refuse_rings(const Rule& rule, const char* at) const {
-  std::vector<std::string_view> open;
-  std::vector<std::string_view> closed;  // in no ring: not walked again, which could take for ever
-  const auto visit = [&](const auto& self, std::string_view name) -> void {
-    const auto found = std::find_if(rule.bindings.rbegin(), rule.bindings.rend(),
+void Parser::refuse_endless(const Rule& rule, const char* at) const {
+  constexpr std::size_t kUnknown = ~std::size_t{0};
+  constexpr std::size_t kOpen = kUnknown - 1;
+  // How many references each variable comes to, counted once.
+  std::vector<std::size_t> counts(rule.bindings.size(), kUnknown);
+  const auto count = [&](const auto& self, std::string_view name) -> std::size_t {
+    const auto found = std::find_if(rule.bindings.begin(), rule.bindings.end(),
                                     [&](const Binding& one) { return one.name == name; });
-    if (found == rule.bindings.rend()) return;
-    if (std::find(closed.begin(), closed.end(), name) != closed.end()) return;
-    if (std::find(open.begin(), open.end(), name) != open.end())
+    if (found == rule.bindings.end()) return 1;
+    std::size_t& counted = counts[static_cast<std::size_t>(found - rule.bindings.begin())];
+    if (counted == kOpen)
       Cursor::refuse_at(at, "the variable " + std::string(name) + " of rule " + std::string(rule.name) +
                                 " is made from itself");
-    open.push_back(name);
+    if (counted != kUnknown) return counted;
+    counted = kOpen;
+    std::size_t sum = 1;
     std::string unused;
-    expand(found->value, unused, [&](std::string_view inner) { self(self, inner); });
-    open.pop_back();
-    closed.push_back(name);
+    expand(found->value, unused, [&](std::string_view inner) { sum += self(self, inner); });
+    if (sum > kReferencesMax)
+      Cursor::refuse_at(at, "the variables of rule " + std::string(rule.name) +
+                                " name each other more than " + std::to_string(kReferencesMax) + " times");
+    return counted = sum;
   };
-  for (const Binding& binding : rule.bindings) visit(visit, binding.name);
+  for (const Binding& binding : rule.bindings) (void)count(count, binding.name);
 }
 
 void Parser::parse_pool(Cursor& cursor, const Scope& scope) {
@@ -206,8 +239,7 @@ TargetId Parser::to_target(std::string_view raw, bool has_dollar, const Scope& s
     if (is_canonical(raw)) return manifest_.number(raw, true);
     scratch_ = raw;
   } else {
-    scratch_.clear();
-    expand(raw, scratch_, [&](std::string_view name) { scratch_ += scope.value(name); });
+    expand_in(scope, raw);
     if (scratch_.empty()) Cursor::refuse_at(at, "this path is empty once its variables are in");
   }
   make_canonical(scratch_);
@@ -351,14 +383,14 @@ void Parser::bind_step(StepId id, const char* at) {
     }
     return;
   }
-  const std::string pool = manifest_.value(id, "pool");
+  const std::string pool = manifest_.expand(id, "pool", true, kNameMax);
   if (!pool.empty()) {
     const auto found = std::find_if(manifest_.pools_.begin(), manifest_.pools_.end(),
                                     [&](const Pool& one) { return one.name == pool; });
     if (found == manifest_.pools_.end()) Cursor::refuse_at(at, "there is no pool " + pool);
     step.pool = static_cast<std::uint32_t>(found - manifest_.pools_.begin());
   }
-  const std::string dyndep = manifest_.plain_value(id, "dyndep");
+  const std::string dyndep = manifest_.expand(id, "dyndep", false, kNameMax);
   if (!dyndep.empty()) {
     step.dyndep = manifest_.target(dyndep);
     const auto inputs = manifest_.all_inputs(id);
@@ -379,21 +411,26 @@ void Parser::parse_default(Cursor& cursor, const Scope& scope) {
   }
 }
 
-Result<void> Parser::parse_include(Cursor& cursor, Scope& scope, bool own_scope, unsigned depth) {
+Result<void> Parser::parse_include(Cursor& cursor, Scope& scope, bool own_scope) {
   const char* const at = cursor.at();
   bool has_dollar = false;
   const std::string_view raw = cursor.path(has_dollar);
   if (raw.empty()) cursor.refuse("expected the path of a file");
   const std::string path(evaluate(raw, has_dollar, scope));
   cursor.end_line("the end of the line after the path");
-  if (depth == kIncludeDepthMax) Cursor::refuse_at(at, "files include each other more than 64 deep");
+  if (std::find(open_.begin(), open_.end(), path) != open_.end())
+    Cursor::refuse_at(at, "this file is being read already: it would include itself without end");
+  if (open_.size() > kIncludeDepthMax)
+    Cursor::refuse_at(at, "files include each other more than " + std::to_string(kIncludeDepthMax) + " deep");
+  if (manifest_.files_.size() > kIncludesMax)
+    Cursor::refuse_at(at, "files are included more than " + std::to_string(kIncludesMax) + " times");
   Scope* inner = &scope;
   if (own_scope) {
     manifest_.scopes_.push_back(std::make_unique<Scope>());
     inner = manifest_.scopes_.back().get();
     inner->parent = &scope;
   }
-  Result<void> included = parse_file(path, *inner, depth + 1);
+  Result<void> included = parse_file(path, *inner);
   if (!included && included.error().code != Code::invalid_argument)
     Cursor::refuse_at(at, "this file cannot be read: " + included.error().what);
   return included;
