@@ -142,29 +142,39 @@ BytesView bytes_of(HostProgram& host, std::string_view artefact) REQUIRES(host.m
   return bytes.empty() && artefact == "ptx" ? as_bytes(kEmptyText) : bytes;
 }
 
-Code size_of(int slot, Program program, std::size_t* size, std::string_view artefact,
-             Code (*nvrtc::Functions::*function)(Program, std::size_t*)) {
+// One of the texts that NVRTC makes, under larder's name, and how the real one is asked for it.
+struct Artefact {
+  std::string_view name;
+  Code (*nvrtc::Functions::*size)(Program, std::size_t*);
+  Code (*nvrtc::Functions::*get)(Program, char*);
+};
+constexpr Artefact kPtx{"ptx", &nvrtc::Functions::get_ptx_size, &nvrtc::Functions::get_ptx};
+constexpr Artefact kCubin{"cubin", &nvrtc::Functions::get_cubin_size, &nvrtc::Functions::get_cubin};
+constexpr Artefact kLtoIr{"lto-ir", &nvrtc::Functions::get_lto_ir_size, &nvrtc::Functions::get_lto_ir};
+constexpr Artefact kOptixIr{"optix-ir", &nvrtc::Functions::get_optix_ir_size,
+                            &nvrtc::Functions::get_optix_ir};
+
+Code size_of(int slot, Program program, std::size_t* size, const Artefact& artefact) {
   const auto code = look(slot, program, [&](HostProgram& host) NO_THREAD_SAFETY_ANALYSIS -> Code {
     if (size == nullptr) return kInvalidInput;
-    *size = bytes_of(host, artefact).size();
+    *size = bytes_of(host, artefact.name).size();
     return nvrtc::kSuccess;
   });
   if (code) return *code;
   const nvrtc::Functions* const f = real(slot);
-  return f == nullptr || f->*function == nullptr ? kInternalError : (f->*function)(program, size);
+  return f == nullptr || f->*artefact.size == nullptr ? kInternalError : (f->*artefact.size)(program, size);
 }
 
-Code copy_of(int slot, Program program, char* to, std::string_view artefact,
-             Code (*nvrtc::Functions::*function)(Program, char*)) {
+Code copy_of(int slot, Program program, char* to, const Artefact& artefact) {
   const auto code = look(slot, program, [&](HostProgram& host) NO_THREAD_SAFETY_ANALYSIS -> Code {
     if (to == nullptr) return kInvalidInput;
-    const BytesView bytes = bytes_of(host, artefact);
+    const BytesView bytes = bytes_of(host, artefact.name);
     if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
     return nvrtc::kSuccess;
   });
   if (code) return *code;
   const nvrtc::Functions* const f = real(slot);
-  return f == nullptr || f->*function == nullptr ? kInternalError : (f->*function)(program, to);
+  return f == nullptr || f->*artefact.get == nullptr ? kInternalError : (f->*artefact.get)(program, to);
 }
 
 Code log_size(int slot, Program program, std::size_t* size) {
@@ -248,30 +258,18 @@ struct Entry {
   static Code compile_program(Program program, int count, const char* const* options) {
     return compile(kSlot, program, count, options);
   }
-  static Code ptx_size(Program program, std::size_t* size) {
-    return size_of(kSlot, program, size, "ptx", &nvrtc::Functions::get_ptx_size);
-  }
-  static Code ptx(Program program, char* to) {
-    return copy_of(kSlot, program, to, "ptx", &nvrtc::Functions::get_ptx);
-  }
-  static Code cubin_size(Program program, std::size_t* size) {
-    return size_of(kSlot, program, size, "cubin", &nvrtc::Functions::get_cubin_size);
-  }
-  static Code cubin(Program program, char* to) {
-    return copy_of(kSlot, program, to, "cubin", &nvrtc::Functions::get_cubin);
-  }
+  static Code ptx_size(Program program, std::size_t* size) { return size_of(kSlot, program, size, kPtx); }
+  static Code ptx(Program program, char* to) { return copy_of(kSlot, program, to, kPtx); }
+  static Code cubin_size(Program program, std::size_t* size) { return size_of(kSlot, program, size, kCubin); }
+  static Code cubin(Program program, char* to) { return copy_of(kSlot, program, to, kCubin); }
   static Code lto_ir_size(Program program, std::size_t* size) {
-    return size_of(kSlot, program, size, "lto-ir", &nvrtc::Functions::get_lto_ir_size);
+    return size_of(kSlot, program, size, kLtoIr);
   }
-  static Code lto_ir(Program program, char* to) {
-    return copy_of(kSlot, program, to, "lto-ir", &nvrtc::Functions::get_lto_ir);
-  }
+  static Code lto_ir(Program program, char* to) { return copy_of(kSlot, program, to, kLtoIr); }
   static Code optix_ir_size(Program program, std::size_t* size) {
-    return size_of(kSlot, program, size, "optix-ir", &nvrtc::Functions::get_optix_ir_size);
+    return size_of(kSlot, program, size, kOptixIr);
   }
-  static Code optix_ir(Program program, char* to) {
-    return copy_of(kSlot, program, to, "optix-ir", &nvrtc::Functions::get_optix_ir);
-  }
+  static Code optix_ir(Program program, char* to) { return copy_of(kSlot, program, to, kOptixIr); }
   static Code program_log_size(Program program, std::size_t* size) { return log_size(kSlot, program, size); }
   static Code program_log(Program program, char* to) { return log(kSlot, program, to); }
   static Code add_name_expression(Program program, const char* expression) {
@@ -321,7 +319,6 @@ void* entry_of(int slot, std::string_view name) noexcept {
 }  // namespace larder::shim
 
 using larder::nvrtc::Code;
-using larder::nvrtc::Functions;
 using larder::nvrtc::Program;
 using larder::shim::Library;
 
@@ -339,34 +336,34 @@ EXPORT Code nvrtcCompileProgram(Program program, int count, const char* const* o
   return larder::shim::compile(LINKED_SLOT, program, count, options);
 }
 EXPORT Code nvrtcGetPTXSize(Program program, std::size_t* size) {
-  return larder::shim::size_of(LINKED_SLOT, program, size, "ptx", &Functions::get_ptx_size);
+  return larder::shim::size_of(LINKED_SLOT, program, size, larder::shim::kPtx);
 }
 EXPORT Code nvrtcGetPTX(Program program, char* to) {
-  return larder::shim::copy_of(LINKED_SLOT, program, to, "ptx", &Functions::get_ptx);
+  return larder::shim::copy_of(LINKED_SLOT, program, to, larder::shim::kPtx);
 }
 EXPORT Code nvrtcGetCUBINSize(Program program, std::size_t* size) {
-  return larder::shim::size_of(LINKED_SLOT, program, size, "cubin", &Functions::get_cubin_size);
+  return larder::shim::size_of(LINKED_SLOT, program, size, larder::shim::kCubin);
 }
 EXPORT Code nvrtcGetCUBIN(Program program, char* to) {
-  return larder::shim::copy_of(LINKED_SLOT, program, to, "cubin", &Functions::get_cubin);
+  return larder::shim::copy_of(LINKED_SLOT, program, to, larder::shim::kCubin);
 }
 EXPORT Code nvrtcGetLTOIRSize(Program program, std::size_t* size) {
-  return larder::shim::size_of(LINKED_SLOT, program, size, "lto-ir", &Functions::get_lto_ir_size);
+  return larder::shim::size_of(LINKED_SLOT, program, size, larder::shim::kLtoIr);
 }
 EXPORT Code nvrtcGetLTOIR(Program program, char* to) {
-  return larder::shim::copy_of(LINKED_SLOT, program, to, "lto-ir", &Functions::get_lto_ir);
+  return larder::shim::copy_of(LINKED_SLOT, program, to, larder::shim::kLtoIr);
 }
 EXPORT Code nvrtcGetNVVMSize(Program program, std::size_t* size) {
-  return larder::shim::size_of(LINKED_SLOT, program, size, "lto-ir", &Functions::get_lto_ir_size);
+  return larder::shim::size_of(LINKED_SLOT, program, size, larder::shim::kLtoIr);
 }
 EXPORT Code nvrtcGetNVVM(Program program, char* to) {
-  return larder::shim::copy_of(LINKED_SLOT, program, to, "lto-ir", &Functions::get_lto_ir);
+  return larder::shim::copy_of(LINKED_SLOT, program, to, larder::shim::kLtoIr);
 }
 EXPORT Code nvrtcGetOptiXIRSize(Program program, std::size_t* size) {
-  return larder::shim::size_of(LINKED_SLOT, program, size, "optix-ir", &Functions::get_optix_ir_size);
+  return larder::shim::size_of(LINKED_SLOT, program, size, larder::shim::kOptixIr);
 }
 EXPORT Code nvrtcGetOptiXIR(Program program, char* to) {
-  return larder::shim::copy_of(LINKED_SLOT, program, to, "optix-ir", &Functions::get_optix_ir);
+  return larder::shim::copy_of(LINKED_SLOT, program, to, larder::shim::kOptixIr);
 }
 EXPORT Code nvrtcGetProgramLogSize(Program program, std::size_t* size) {
   return larder::shim::log_size(LINKED_SLOT, program, size);

@@ -9,7 +9,7 @@ std::int64_t now_ns(clockid_t clock) noexcept {
   // The C++ clocks end in this call too; a process that asks once pays for finding each function.
   timespec time{};
   ::clock_gettime(clock, &time);
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  return to_ns(time);
 }
 
 class SystemClock final : public Clock {

@@ -8,19 +8,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <vector>
+
+#include "base/clock.hpp"
+#include "larder/recipe.hpp"
 
 namespace larder::build {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kReadAtOnce = 64 * 1024;
-
-std::int64_t to_ns(const timespec& time) noexcept {
-  return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
-}
 
 // So that an empty file, an empty directory and a device differ.
 Digest marked(Digest digest, unsigned mark) noexcept {
@@ -158,11 +156,7 @@ Digested digest(const char* path, bool as_output) noexcept {
 }
 
 std::string hex(const Digest& digest) {
-  std::array<char, 33> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx%016llx",
-                      static_cast<unsigned long long>(digest.high),
-                      static_cast<unsigned long long>(digest.low));
-  return text.data();
+  return Key{.high = digest.high, .low = digest.low}.hex();
 }
 
 }  // namespace larder::build

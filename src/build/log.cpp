@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "format/byte_reader.hpp"
 #include "format/frame.hpp"
-#include "format/little_endian.hpp"
 
 namespace larder::build {
 namespace {
@@ -20,44 +20,29 @@ constexpr std::size_t kFrameEnough = 64 * 1024;  // pending bytes are written be
 
 enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget };
 
-template <typename Integer>
-void append(std::string& out, Integer value) {
-  std::byte bytes[sizeof value];
-  format::store(bytes, value);
-  out.append(reinterpret_cast<const char*>(bytes), sizeof value);
-}
+using format::append_integer;
 
-// Takes integers off the front of a text; `is_good` turns false where there are not enough bytes.
+// Takes what a record has one after the other; `is_good` turns false where there are not enough bytes.
 class Reader {
  public:
-  explicit Reader(std::string_view text) noexcept : text_(text) {}
-  bool is_at_end() const noexcept { return text_.empty(); }
+  explicit Reader(std::string_view text) noexcept : rest_(as_bytes(text)) {}
+  bool is_at_end() const noexcept { return !good_ || rest_.at_end(); }
   bool is_good() const noexcept { return good_; }
   template <typename Integer>
   Integer take() noexcept {
-    if (text_.size() < sizeof(Integer)) {
-      good_ = false;
-      text_ = {};
-      return 0;
-    }
-    const auto value = format::load<Integer>(reinterpret_cast<const std::byte*>(text_.data()));
-    text_.remove_prefix(sizeof(Integer));
+    Integer value = 0;
+    good_ = good_ && rest_.read(value);
     return value;
   }
   std::string_view take_bytes(std::size_t size) noexcept {
-    if (text_.size() < size) {
-      good_ = false;
-      text_ = {};
-      return {};
-    }
-    const std::string_view bytes = text_.substr(0, size);
-    text_.remove_prefix(size);
+    std::string_view bytes;
+    good_ = good_ && rest_.read(bytes, size);
     return bytes;
   }
-  std::size_t left() const noexcept { return text_.size(); }
+  std::size_t left() const noexcept { return good_ ? rest_.left() : 0; }
 
  private:
-  std::string_view text_;
+  format::ByteReader rest_;
   bool good_ = true;
 };
 
@@ -164,7 +149,7 @@ bool LogReader::take_run(Reader& reader) {
 
 std::string header() {
   std::string payload(kMagic);
-  append(payload, kLogVersion);
+  append_integer(payload, kLogVersion);
   std::string frame;
   format::append_frame(frame, payload);
   return frame;
@@ -289,26 +274,26 @@ void Log::flush() {
 void Log::on_path(std::string_view path) {
   if (pending_.size() > kFrameEnough) flush();
   pending_ += static_cast<char>(kPath);
-  append(pending_, static_cast<std::uint32_t>(path.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(path.size()));
   pending_ += path;
 }
 
 void Log::on_content(std::uint32_t path, const Digest& digest) {
   if (pending_.size() > kFrameEnough) flush();
   pending_ += static_cast<char>(kContent);
-  append(pending_, path);
-  append(pending_, digest.low);
-  append(pending_, digest.high);
+  append_integer(pending_, path);
+  append_integer(pending_, digest.low);
+  append_integer(pending_, digest.high);
 }
 
 void Log::on_print(std::uint32_t content, const Fingerprint& print) {
   if (pending_.size() > kFrameEnough) flush();
   pending_ += static_cast<char>(kPrint);
-  append(pending_, content);
-  append(pending_, print.changed_ns);
-  append(pending_, print.modified_ns);
-  append(pending_, print.inode);
-  append(pending_, print.size);
+  append_integer(pending_, content);
+  append_integer(pending_, print.changed_ns);
+  append_integer(pending_, print.modified_ns);
+  append_integer(pending_, print.inode);
+  append_integer(pending_, print.size);
 }
 
 void Log::on_run(std::uint32_t output_path, const Run& run) {
@@ -319,22 +304,22 @@ void Log::on_run(std::uint32_t output_path, const Run& run) {
     return on_forget(output_path);
   if (pending_.size() + count * sizeof(std::uint32_t) > format::kFramePayloadMax - kFrameEnough) flush();
   pending_ += static_cast<char>(kRun);
-  append(pending_, output_path);
-  append(pending_, run.command.low);
-  append(pending_, run.command.high);
-  append(pending_, run.duration_ms);
+  append_integer(pending_, output_path);
+  append_integer(pending_, run.command.low);
+  append_integer(pending_, run.command.high);
+  append_integer(pending_, run.duration_ms);
   pending_ += static_cast<char>(run.is_generator ? 1 : 0);
-  append(pending_, static_cast<std::uint32_t>(run.inputs.size()));
-  append(pending_, run.declared);
-  append(pending_, static_cast<std::uint32_t>(run.discovered.size()));
-  append(pending_, static_cast<std::uint32_t>(run.outputs.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(run.inputs.size()));
+  append_integer(pending_, run.declared);
+  append_integer(pending_, static_cast<std::uint32_t>(run.discovered.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(run.outputs.size()));
   for (const auto& ids : {run.inputs, run.discovered, run.outputs})
-    for (const ContentId id : ids) append(pending_, id);
+    for (const ContentId id : ids) append_integer(pending_, id);
 }
 
 void Log::on_forget(std::uint32_t output_path) {
   pending_ += static_cast<char>(kForget);
-  append(pending_, output_path);
+  append_integer(pending_, output_path);
 }
 
 BuildLock::~BuildLock() {

@@ -237,6 +237,12 @@ Verdict Plan::judge_with(StepId step, bool some_are_open) {
   return {};
 }
 
+tl::unexpected<Error> Plan::nothing_makes(TargetId input, StepId step) const {
+  return fail(Code::not_found, std::string(manifest_.path(input)) + ", needed by " +
+                                   std::string(manifest_.path(manifest_.outputs(step)[0])) +
+                                   ", is missing and no step makes it");
+}
+
 // In order, so that everything before a step is decided before it. True: a dyndep file was loaded, and the
 // plan must be made anew.
 Result<bool> Plan::decide() {
@@ -264,9 +270,7 @@ Result<bool> Plan::decide() {
     if (manifest_.is_phony(step)) {
       for (const TargetId input : manifest_.all_inputs(step)) {
         if (manifest_.producer(input) == kNone && present_.is_looked(input) && present_[input] == kMissing)
-          return fail(Code::not_found, std::string(manifest_.path(input)) + ", needed by " +
-                                           std::string(manifest_.path(manifest_.outputs(step)[0])) +
-                                           ", is missing and no step makes it");
+          return nothing_makes(input, step);
       }
       state = is_blocked ? State::waiting : State::clean;
       may_run_[step] = may_run;
@@ -275,9 +279,7 @@ Result<bool> Plan::decide() {
     }
     for (const TargetId input : manifest_.all_inputs(step)) {
       if (manifest_.producer(input) != kNone || present_[input] != kMissing) continue;
-      return fail(Code::not_found, std::string(manifest_.path(input)) + ", needed by " +
-                                       std::string(manifest_.path(manifest_.outputs(step)[0])) +
-                                       ", is missing and no step makes it");
+      return nothing_makes(input, step);
     }
     discovered.clear();
     append_discovered(step, discovered);

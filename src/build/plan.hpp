@@ -85,6 +85,7 @@ class Plan {
   Result<void> reach(std::span<const TargetId> roots);
   Result<void> name_cycle(std::span<const StepId> open, StepId again) const;
   void look_at_all();
+  tl::unexpected<Error> nothing_makes(TargetId input, StepId step) const;
   Result<bool> decide();
   Verdict judge_generator(StepId step, const Run* run);
   Verdict judge_with(StepId step, bool some_are_open);

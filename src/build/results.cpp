@@ -123,20 +123,17 @@ bool Build::made_all_outputs(const Job& job, std::vector<ContentId>& outputs, st
 }
 
 bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discovered, std::string& changed) {
-  for (const TargetId target : job.watched) {
-    if (present_.is_untouched(target)) continue;
+  const auto has_changed = [&](TargetId target) {
+    if (present_.is_untouched(target)) return false;
     const ContentId before = present_[target];
     const std::int64_t modified = present_.print(target).modified_ns;
-    if (present_.look_again(target) == before && present_.print(target).modified_ns == modified) continue;
-    changed = manifest_.path(target);
-  }
+    return present_.look_again(target) != before || present_.print(target).modified_ns != modified;
+  };
+  for (const TargetId target : job.watched)
+    if (has_changed(target)) changed = manifest_.path(target);
   for (const TargetId target : discovered) {
     if (present_.is_looked(target)) {
-      if (present_.is_untouched(target)) continue;
-      const ContentId before = present_[target];
-      const std::int64_t modified = present_.print(target).modified_ns;
-      if (present_.look_again(target) == before && present_.print(target).modified_ns == modified) continue;
-      changed = manifest_.path(target);
+      if (has_changed(target)) changed = manifest_.path(target);
       continue;
     }
     // Nobody had looked at it before the command began, so it must be older than that.

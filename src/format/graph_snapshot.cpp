@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "format/byte_reader.hpp"
 #include "format/checksum.hpp"
-#include "format/little_endian.hpp"
 
 namespace larder::format {
 
@@ -14,57 +14,33 @@ constexpr std::size_t kHeaderSize = 40;
 constexpr std::size_t kOutsideSize = 48;
 constexpr std::size_t kDigestSize = 16;
 
-template <typename Integer>
-void put(std::string& to, Integer value) {
-  std::byte bytes[sizeof value];
-  store(bytes, value);
-  to.append(reinterpret_cast<const char*>(bytes), sizeof value);
-}
 void put_text(std::string& to, std::string_view text) {
-  put(to, static_cast<std::uint32_t>(text.size()));
+  append_integer(to, static_cast<std::uint32_t>(text.size()));
   to.append(text);
 }
 
-class Reader {
- public:
-  explicit Reader(BytesView bytes) : left_(bytes) {}
-  template <typename Integer>
-  bool take(Integer& value) {
-    if (left_.size() < sizeof value) return false;
-    value = load<Integer>(left_.data());
-    left_ = left_.subspan(sizeof value);
-    return true;
-  }
-  bool take_text(std::string_view& text) {
-    std::uint32_t size = 0;
-    if (!take(size) || left_.size() < size) return false;
-    text = as_text(left_.first(size));
-    left_ = left_.subspan(size);
-    return true;
-  }
-  std::size_t left() const { return left_.size(); }
+bool take_text(ByteReader& reader, std::string_view& text) {
+  std::uint32_t size = 0;
+  return reader.read(size) && reader.read(text, size);
+}
 
- private:
-  BytesView left_;
-};
-
-bool take_function(Reader& reader, GraphSnapshot::Function& function) {
+bool take_function(ByteReader& reader, GraphSnapshot::Function& function) {
   std::uint8_t is_input = 0;
-  if (!reader.take_text(function.name) || !reader.take_text(function.version) ||
-      !reader.take_text(function.key_type) || !reader.take_text(function.value_type) ||
-      !reader.take(is_input) || is_input > 1)
+  if (!take_text(reader, function.name) || !take_text(reader, function.version) ||
+      !take_text(reader, function.key_type) || !take_text(reader, function.value_type) ||
+      !reader.read(is_input) || is_input > 1)
     return false;
   function.is_input = is_input == 1;
   return true;
 }
 
-bool take_node(Reader& reader, GraphSnapshot& snapshot, std::vector<std::uint32_t>& seen) {
+bool take_node(ByteReader& reader, GraphSnapshot& snapshot, std::vector<std::uint32_t>& seen) {
   GraphSnapshot::Node node;
   std::uint8_t condition = 0;
   std::uint8_t kind = 0;
-  if (!reader.take(node.function) || node.function >= snapshot.functions.size() || !reader.take(condition) ||
-      condition > 2 || !reader.take(kind) || kind > 3 || !reader.take_text(node.key) ||
-      !reader.take_text(node.value) || !reader.take_text(node.outside) || !reader.take(node.count) ||
+  if (!reader.read(node.function) || node.function >= snapshot.functions.size() || !reader.read(condition) ||
+      condition > 2 || !reader.read(kind) || kind > 3 || !take_text(reader, node.key) ||
+      !take_text(reader, node.value) || !take_text(reader, node.outside) || !reader.read(node.count) ||
       reader.left() / 4 < node.count)
     return false;
   node.condition = static_cast<SnapshotCondition>(condition);
@@ -81,7 +57,7 @@ bool take_node(Reader& reader, GraphSnapshot& snapshot, std::vector<std::uint32_
   for (std::uint32_t i = 0; i < node.count; ++i) {
     std::uint32_t dependency = 0;
     // `seen` holds who asked for each node last.
-    if (!reader.take(dependency) || dependency >= number || seen[dependency] == number) return false;
+    if (!reader.read(dependency) || dependency >= number || seen[dependency] == number) return false;
     seen[dependency] = number;
     snapshot.dependencies.push_back(dependency);
   }
@@ -94,28 +70,29 @@ bool take_node(Reader& reader, GraphSnapshot& snapshot, std::vector<std::uint32_
 
 std::string encode_graph(const GraphSnapshot& snapshot) {
   std::string bytes(kMark);
-  put(bytes, kGraphSnapshotVersion);
-  put(bytes, std::uint32_t{0});
+  append_integer(bytes, kGraphSnapshotVersion);
+  append_integer(bytes, std::uint32_t{0});
   bytes.append(kHeaderSize - bytes.size(), '\0');
-  put(bytes, snapshot.revision);
-  put(bytes, static_cast<std::uint32_t>(snapshot.functions.size()));
+  append_integer(bytes, snapshot.revision);
+  append_integer(bytes, static_cast<std::uint32_t>(snapshot.functions.size()));
   for (const GraphSnapshot::Function& function : snapshot.functions) {
     put_text(bytes, function.name);
     put_text(bytes, function.version);
     put_text(bytes, function.key_type);
     put_text(bytes, function.value_type);
-    put(bytes, static_cast<std::uint8_t>(function.is_input ? 1 : 0));
+    append_integer(bytes, static_cast<std::uint8_t>(function.is_input ? 1 : 0));
   }
-  put(bytes, static_cast<std::uint32_t>(snapshot.nodes.size()));
+  append_integer(bytes, static_cast<std::uint32_t>(snapshot.nodes.size()));
   for (const GraphSnapshot::Node& node : snapshot.nodes) {
-    put(bytes, node.function);
-    put(bytes, static_cast<std::uint8_t>(node.condition));
-    put(bytes, static_cast<std::uint8_t>(node.kind));
+    append_integer(bytes, node.function);
+    append_integer(bytes, static_cast<std::uint8_t>(node.condition));
+    append_integer(bytes, static_cast<std::uint8_t>(node.kind));
     put_text(bytes, node.key);
     put_text(bytes, node.value);
     put_text(bytes, node.outside);
-    put(bytes, node.count);
-    for (std::uint32_t i = 0; i < node.count; ++i) put(bytes, snapshot.dependencies[node.first + i]);
+    append_integer(bytes, node.count);
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      append_integer(bytes, snapshot.dependencies[node.first + i]);
   }
   seal_graph(bytes);
   return bytes;
@@ -125,38 +102,38 @@ void seal_graph(std::string& bytes) {
   const BytesView payload = as_bytes(std::string_view(bytes)).subspan(kHeaderSize);
   const Checksum check = checksum(payload);
   std::string sums;
-  put(sums, static_cast<std::uint64_t>(payload.size()));
-  put(sums, check.low);
-  put(sums, check.high);
+  append_integer(sums, static_cast<std::uint64_t>(payload.size()));
+  append_integer(sums, check.low);
+  append_integer(sums, check.high);
   std::copy(sums.begin(), sums.end(), bytes.begin() + 16);
 }
 
 std::optional<GraphSnapshot> decode_graph(BytesView bytes) {
-  Reader header(bytes);
+  ByteReader header(bytes);
   std::uint64_t mark = 0;
   std::uint32_t version = 0;
   std::uint32_t zero = 0;
   std::uint64_t size = 0;
   Checksum check;
-  if (!header.take(mark) || as_text(bytes.first(8)) != kMark || !header.take(version) ||
-      version != kGraphSnapshotVersion || !header.take(zero) || zero != 0 || !header.take(size) ||
-      !header.take(check.low) || !header.take(check.high) || header.left() != size)
+  if (!header.read(mark) || as_text(bytes.first(8)) != kMark || !header.read(version) ||
+      version != kGraphSnapshotVersion || !header.read(zero) || zero != 0 || !header.read(size) ||
+      !header.read(check.low) || !header.read(check.high) || header.left() != size)
     return std::nullopt;
   const BytesView payload = bytes.subspan(kHeaderSize);
   if (checksum(payload) != check) return std::nullopt;
-  Reader reader(payload);
+  ByteReader reader(payload);
   GraphSnapshot snapshot;
   std::uint32_t count = 0;
-  if (!reader.take(snapshot.revision) || !reader.take(count)) return std::nullopt;
+  if (!reader.read(snapshot.revision) || !reader.read(count)) return std::nullopt;
   for (; count != 0; --count) {
     if (!take_function(reader, snapshot.functions.emplace_back())) return std::nullopt;
   }
-  if (!reader.take(count)) return std::nullopt;
+  if (!reader.read(count)) return std::nullopt;
   std::vector<std::uint32_t> seen;
   for (; count != 0; --count) {
     if (!take_node(reader, snapshot, seen)) return std::nullopt;
   }
-  if (reader.left() != 0) return std::nullopt;
+  if (!reader.at_end()) return std::nullopt;
   return snapshot;
 }
 

@@ -124,7 +124,6 @@ float Adaptive::score_by_frequency(Id id) const noexcept {
 // Looks at a few more, who take the places of those that should leave least.
 void Adaptive::renew_pool() {
   is_pool_due_ = false;
-  drawn_by_ = Score::frequency;
   if (candidates_.size() <= kPoolWhenCheap || drawn_.empty()) {
     candidates_.draw(kPoolWhenCheap, random_, drawn_);
     std::sort(drawn_.begin(), drawn_.end());

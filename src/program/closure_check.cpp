@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
+#include "base/clock.hpp"
 #include "base/file.hpp"
+#include "base/hex.hpp"
 #include "recipe/canonical.hpp"
 
 namespace larder {
@@ -22,16 +25,6 @@ using format::KnownFile;
 
 std::string_view name(FileState state) noexcept {
   return state == FileState::file ? "file" : state == FileState::directory ? "directory" : "absent";
-}
-
-std::string hex_of(const std::array<unsigned char, 32>& digest) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex(digest.size() * 2, '0');
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    hex[2 * i] = kDigits[digest[i] >> 4];
-    hex[2 * i + 1] = kDigits[digest[i] & 15];
-  }
-  return hex;
 }
 
 // What one path brings to a recipe.
@@ -57,14 +50,14 @@ Recipe recipe_with(const Recipe& base, std::vector<Brought> all) {
     if (is_content) {
       inodes.push_back({{each.stamp.device, each.stamp.inode}, each.path});
       label.assign(ingredient::kFile).append(each.path);
-      recipe.add(label, hex_of(*each.digest));
+      recipe.add(label, to_hex(std::as_bytes(std::span(*each.digest))));
     } else if (each.state != FileState::absent) {
       label.assign(ingredient::kFound).append(each.path);
       recipe.add(label, name(each.state));
     }
   }
   const canonical::Digest digest = canonical::digest_of(as_bytes(paths));
-  recipe.add(ingredient::kFiles, hex_of(digest));
+  recipe.add(ingredient::kFiles, to_hex(std::as_bytes(std::span(digest))));
   // A compiler that includes a file once knows it by what it is, not by what it is called.
   std::sort(inodes.begin(), inodes.end());
   std::string same;
@@ -91,7 +84,7 @@ const ClosureCheck::Now& ClosureCheck::look(std::size_t file) {
   struct stat status {};
   if (::stat(path, &status) != 0) {
     now.state = FileState::absent;
-    now.is_known = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP;
+    now.is_known = means_absent(errno);
   } else if (S_ISDIR(status.st_mode)) {
     now.state = FileState::directory;
   } else {
@@ -123,7 +116,7 @@ const ClosureCheck::Now& ClosureCheck::hash(std::size_t file) {
     now.file.quick = quick;
     now.file.digest = canonical::digest_of(content);
   }
-  now.file.stamp = is_racy(now.stamp, unix_now_ns()) ? FileStamp{} : now.stamp;
+  now.file.stamp = is_racy(now.stamp, Clock::system().unix_ns()) ? FileStamp{} : now.stamp;
   has_news_ = has_news_ || now.file.stamp != closures_.files[file].stamp;
   return now;
 }

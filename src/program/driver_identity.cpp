@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/hex.hpp"
 #include "base/transfer.hpp"
 #include "recipe/canonical.hpp"
 
@@ -34,16 +36,6 @@ struct Library {
   }
 };
 
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    hex.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return hex;
-}
-
 std::string build_id_in(const char* notes, std::size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -53,7 +45,7 @@ std::string build_id_in(const char* notes, std::size_t size) {
     if (whole > size) break;
     const char* const name = notes + sizeof note;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
-      return to_hex({name + name_size, note.n_descsz});
+      return to_hex(as_bytes(std::string_view(name + name_size, note.n_descsz)));
     }
     notes += whole;
     size -= whole;
@@ -111,7 +103,7 @@ std::string digest_of_file(const std::string& path) {
   if (read_fully(files, file.fd(), reinterpret_cast<std::byte*>(bytes.data()), bytes.size(), 0) != 0)
     return {};
   const canonical::Digest digest = canonical::digest_of(as_bytes(bytes));
-  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return to_hex(std::as_bytes(std::span(digest)));
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/file.hpp"
 #include "base/fork.hpp"
 #include "base/transfer.hpp"
@@ -29,24 +29,15 @@ std::string_view clock_macro_in(std::string_view text) noexcept {
   return {};
 }
 
+}  // namespace
+
 bool means_absent(int error) noexcept {
   return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
 }
 
-}  // namespace
-
-std::int64_t unix_now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 format::FileStamp stamp_of(const struct stat& status) noexcept {
-  const auto ns = [](const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  };
-  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), ns(status.st_mtim),
-          ns(status.st_ctim)};
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), to_ns(status.st_mtim),
+          to_ns(status.st_ctim)};
 }
 
 bool is_racy(const format::FileStamp& stamp, std::int64_t now_ns) noexcept {
@@ -162,7 +153,7 @@ void FileRecording::note_opened(const char* path, int fd) {
   }
   file->is_read = true;
   file->opened = stamp;
-  if (!is_racy(stamp, unix_now_ns())) return;
+  if (!is_racy(stamp, Clock::system().unix_ns())) return;
   // Its times would not show another change: what it holds now must be what it holds in the end.
   thread_local std::string content;
   if (!read_content(fd, stamp.size, content))
@@ -237,7 +228,7 @@ SeenFiles FileRecording::finish() {
       forbid(path, "uses " + std::string(macro) + ", which is different each time");
     }
     // The next change might not show either.
-    if (!is_racy(file.opened, unix_now_ns())) file.stamp = file.opened;
+    if (!is_racy(file.opened, Clock::system().unix_ns())) file.stamp = file.opened;
   }
   return seen;
 }

@@ -80,7 +80,8 @@ class FileRecording {
 // the future.
 format::FileStamp stamp_of(const struct stat& status) noexcept;
 bool is_racy(const format::FileStamp& stamp, std::int64_t now_ns) noexcept;
-std::int64_t unix_now_ns() noexcept;
+// Whether a path that cannot be looked at for this reason stands for nothing.
+bool means_absent(int error) noexcept;
 
 // The content of an open file, in a buffer that the thread's next call uses again; false when it cannot be
 // read, or is larger than kRecordedSizeMax.

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "base/file.hpp"
+#include "base/hex.hpp"
 #include "base/transfer.hpp"
 #include "recipe/canonical.hpp"
 
@@ -17,16 +19,6 @@ namespace larder {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    hex.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return hex;
-}
 
 struct LibraryFile {
   std::string id;
@@ -82,7 +74,7 @@ class ElfFile {
       if (next > notes.size()) return;
       if (note.n_type == NT_GNU_BUILD_ID &&
           std::string_view(notes).substr(name, 4) == std::string_view("GNU\0", 4)) {
-        library.id = to_hex(std::string_view(notes).substr(content, note.n_descsz));
+        library.id = to_hex(as_bytes(std::string_view(notes).substr(content, note.n_descsz)));
         return;
       }
       at = next;
@@ -129,7 +121,7 @@ class ElfFile {
     if (read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(bytes.data()), bytes.size(), 0) != 0)
       return {};
     const canonical::Digest found = canonical::digest_of(as_bytes(bytes));
-    return to_hex({reinterpret_cast<const char*>(found.data()), found.size()});
+    return to_hex(std::as_bytes(std::span(found)));
   }
 
   FileSystem& files_;

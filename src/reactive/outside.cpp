@@ -16,10 +16,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/clock.hpp"
+#include "base/file.hpp"
 #include "larder/graph.hpp"
 #include "reactive/engine.hpp"
 
@@ -35,10 +36,6 @@ namespace {
 
 // Coarser than the clock of any file system that is worth the name.
 constexpr std::int64_t kYoung = 2'000'000'000;
-
-std::int64_t nanoseconds(const timespec& time) noexcept {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 Error error_of(int number, const std::string& what) {
   return {number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io,
@@ -62,15 +59,13 @@ struct Look {
 };
 
 Look look_of(const struct stat& status) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
   Look look;
   look.device = status.st_dev;
   look.inode = status.st_ino;
   look.size = status.st_size;
-  look.changed_ns = nanoseconds(status.st_ctim);
-  look.modified_ns = nanoseconds(status.st_mtim);
-  look.is_young = std::max(look.changed_ns, look.modified_ns) + kYoung > nanoseconds(now);
+  look.changed_ns = to_ns(status.st_ctim);
+  look.modified_ns = to_ns(status.st_mtim);
+  look.is_young = std::max(look.changed_ns, look.modified_ns) + kYoung > Clock::system().unix_ns();
   return look;
 }
 
@@ -82,17 +77,10 @@ Look look_at(const std::string& path) {
   return look;
 }
 
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 Result<std::string> read_file(const std::string& path, Look& look) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+  const File file(FileSystem::posix(), ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat status {};
-  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) {
+  if (!file.is_open() || ::fstat(file.fd(), &status) != 0) {
     look = {};
     look.error = errno;
     return tl::unexpected<Error>(error_of(look.error, "open " + path));
@@ -105,7 +93,7 @@ Result<std::string> read_file(const std::string& path, Look& look) {
     const std::size_t wanted = std::max<std::size_t>(
         static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1, filled + 4096);
     content.resize(wanted);
-    const ssize_t got = ::read(file.fd, content.data() + filled, wanted - filled);
+    const ssize_t got = ::read(file.fd(), content.data() + filled, wanted - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       look.is_young = true;  // not worth remembering

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/clock.hpp"
 #include "store/listing.hpp"
 #include "store/trust.hpp"
 
@@ -111,7 +112,7 @@ void Notes::remove_each(std::string_view prefix) const {
 std::int64_t Notes::written_at(std::string_view name) const noexcept {
   struct stat status {};
   if (directory_.files().status_at(directory_.fd(), std::string(name).c_str(), status) != 0) return 0;
-  return static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return to_ns(status.st_mtim);
 }
 
 bool Notes::alone(const std::function<void()>& change) const {

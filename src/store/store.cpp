@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/clock.hpp"
 #include "format/entry.hpp"
 #include "larder/events.hpp"
 #include "store/directory.hpp"
@@ -25,7 +26,7 @@ constexpr std::int64_t kFutureMax = 24 * 3600 * kSecond;
 constexpr off_t kDamagedKeptMax = 1 << 20;
 
 std::int64_t changed_at(const struct stat& status) noexcept {
-  return static_cast<std::int64_t>(status.st_mtim.tv_sec) * kSecond + status.st_mtim.tv_nsec;
+  return to_ns(status.st_mtim);
 }
 
 bool is_damage(Reason reason) noexcept {

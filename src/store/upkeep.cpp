@@ -7,6 +7,7 @@
 #include <ctime>
 #include <new>
 
+#include "base/clock.hpp"
 #include "larder/events.hpp"
 #include "store/listing.hpp"
 #include "store/trust.hpp"
@@ -36,7 +37,7 @@ constexpr int kWaitsMax = 8;
 constexpr Nanoseconds kWait = std::chrono::microseconds(250);
 
 std::int64_t changed_at(const struct stat& status) noexcept {
-  return static_cast<std::int64_t>(status.st_mtim.tv_sec) * kSecond + status.st_mtim.tv_nsec;
+  return to_ns(status.st_mtim);
 }
 
 std::uint64_t less(std::uint64_t from, std::uint64_t what) noexcept {
