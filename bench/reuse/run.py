@@ -7,8 +7,9 @@ what a programmer would write by hand.
 Every trial is a forked child that runs one program: first as a fresh process does, which takes memory and faults on it
 ("first"), then with all results forgotten ("later"). Modes take turns, trial by trial, in an order shuffled anew each
 round; processor time counts. Where a few per cent decide, plain and larder then take turns alone, bound to one core, so
-that what else the machine does weighs on both trials of a pair alike; so do larder and what is written by hand. Exit
-status: 0 every bar met, 1 some bar not met, 2 it could not run.
+that what else the machine does weighs on both trials of a pair alike, and in new processes after every few pairs, so
+that where a process's memory happens to lie weighs on neither; so do larder and what is written by hand. Exit status: 0
+every bar met, 1 some bar not met, 2 it could not run.
 """
 import argparse
 import hashlib
@@ -45,6 +46,7 @@ REFERENCE = {"fibonacci": 126000, "iterative_fibonacci": 66200, "iterative_facto
 BEST_PAPER_MIN, PLAIN_MIN, INSTRUCTIONS_MAX, REFERENCE_MIN, BY_HAND_MAX = 2.5, 0.95, 1.05, 0.8, 2.0
 HIT_NS_MAX, KNAPSACK_MIN, TABLE_BYTES_MAX = 2.5, 5000, 256 << 20
 PAIRS_MAX, PAIRS_SECONDS = 201, 18.0  # of the two that decide, where a few per cent do
+PAIRS_PER_PROCESS = 3
 COUNTED_NS_MAX = 100e6  # longer plain runs are not counted under callgrind
 
 
@@ -59,9 +61,14 @@ class Mode:
         self.environment = environment
         self.path = folder / f"{program}.{'larder' if name in STRATEGIES else name}"
         self.counted = folder / f"{program}.{'plain' if name == 'plain' else 'larder'}_counted"
-        self.process = subprocess.Popen([self.path], env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, text=True)
         self.trials = []
+        self.begin()
+
+    def begin(self, core=None):
+        self.process = subprocess.Popen([self.path], env=self.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if core is not None:
+            os.sched_setaffinity(self.process.pid, {core})
 
     def trial(self):
         self.process.stdin.write("\n")
@@ -175,10 +182,12 @@ def pair_up(one, other, seconds):
     core = max(os.sched_getaffinity(0))
     earlier = one.trials, other.trials
     one.trials, other.trials = [], []
-    for mode in (one, other):
-        os.sched_setaffinity(mode.process.pid, {core})
     begin = os.times().elapsed
     for number in range(PAIRS_MAX):
+        if number % PAIRS_PER_PROCESS == 0:
+            for mode in (one, other):
+                mode.end()
+                mode.begin(core)
         for mode in (one, other) if number % 2 else (other, one):
             mode.trial()
         if number >= 20 and os.times().elapsed - begin > seconds:
