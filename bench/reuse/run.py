@@ -45,7 +45,9 @@ REFERENCE = {"fibonacci": 126000, "iterative_fibonacci": 66200, "iterative_facto
              "print_statement": 1.0, "knapsack_overlap": 9080, "matrix_chain_overlap": 467}
 BEST_PAPER_MIN, PLAIN_MIN, INSTRUCTIONS_MAX, REFERENCE_MIN, BY_HAND_MAX = 2.5, 0.95, 1.05, 0.8, 2.0
 HIT_NS_MAX, KNAPSACK_MIN, TABLE_BYTES_MAX = 2.5, 5000, 256 << 20
-PAIRS_MAX, PAIRS_SECONDS = 201, 18.0  # of the two that decide, where a few per cent do
+# Of the two that decide, where a few per cent do: pairs go on after PAIRS_SECONDS until the interval is as narrow as
+# PAIRS_WIDTH of the ratio, however it comes out, or until PAIRS_SECONDS_MAX.
+PAIRS_SECONDS, PAIRS_SECONDS_MAX, PAIRS_WIDTH, PAIRS_MAX = 18.0, 90.0, 0.03, 1001
 PAIRS_PER_PROCESS = 3
 COUNTED_NS_MAX = 100e6  # longer plain runs are not counted under callgrind
 
@@ -177,6 +179,14 @@ def measure(folder, program, quick, order):
     return row
 
 
+def is_narrow(one, other):
+    for key in ("first_ns", "later_ns"):
+        seen = paired.ratio(one.all(key), other.all(key))
+        if seen["high"] - seen["low"] > PAIRS_WIDTH * seen["median"]:
+            return False
+    return True
+
+
 def pair_up(one, other, seconds):
     """New trials of these two alone, each first in turn."""
     core = max(os.sched_getaffinity(0))
@@ -190,7 +200,8 @@ def pair_up(one, other, seconds):
                 mode.begin(core)
         for mode in (one, other) if number % 2 else (other, one):
             mode.trial()
-        if number >= 20 and os.times().elapsed - begin > seconds:
+        spent = os.times().elapsed - begin
+        if number >= 20 and spent > seconds and (is_narrow(one, other) or spent > seconds * PAIRS_SECONDS_MAX / PAIRS_SECONDS):
             break
     pairs = one.trials, other.trials
     one.trials, other.trials = earlier
