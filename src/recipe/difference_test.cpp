@@ -171,12 +171,72 @@ TEST(DifferenceText, ShowsAMissingNewlineAndACarriageReturn) {
             "changed s: 2 bytes -> 1 byte\n"
             "  @ line 1\n"
             "  - a\n"
-            "  + a  (no newline at the end)\n");
+            "  + a\n"
+            "  \\ no newline at the end\n");
   EXPECT_EQ(to_text(difference(recipe_of("k", {{"s", "a\n"}}), recipe_of("k", {{"s", "a\r\n"}}))),
             "changed s: 2 bytes -> 3 bytes\n"
             "  @ line 1\n"
             "  - a\n"
             "  + a\\r\n");
+}
+
+TEST(DifferenceText, TellsTextsApartThatLookAlike) {
+  const auto told = [](std::string before, std::string after) {
+    return to_text(difference(recipe_of("k", {{"s", before}}), recipe_of("k", {{"s", after}})));
+  };
+  // An escape and what it would be shown as; a letter as one character and as two; the same in another
+  // script.
+  EXPECT_EQ(told("a line with an escape\x1b\n", "a line with an escape\\x1b\n"),
+            "changed s: 23 bytes -> 26 bytes\n  @ line 1\n"
+            "  - a line with an escape\\x1b\n  + a line with an escape\\\\x1b\n");
+  EXPECT_EQ(told("\u00e9\n", "e\u0301\n"),
+            "changed s: 3 bytes -> 4 bytes\n  @ line 1\n  - \\u{00e9}\n  + e\\u{0301}\n");
+  EXPECT_EQ(told("p\u00e9", "pe\u0301"), "changed s: \"p\\u{00e9}\" -> \"pe\\u{0301}\"\n");
+  EXPECT_EQ(told("a", "\u0430"), "changed s: \"a\" -> \"\\u{0430}\"\n");
+  EXPECT_NE(told("", "  (no newline at the end)\n"), told("", ""));
+  // A backslash alone stands as it is: nothing could be taken for it.
+  EXPECT_EQ(told("a\\n\n", "b\\n\n"), "changed s: 4 bytes -> 4 bytes\n  @ line 1\n  - a\\n\n  + b\\n\n");
+}
+
+TEST(DifferenceText, QuotesNamesThatCouldBeTakenForSomethingElse) {
+  const auto told = [](std::string name) {
+    return to_text(difference(recipe_of("k", {}), recipe_of("k", {{name, "x"}})));
+  };
+  EXPECT_EQ(told("file:/a/b.h"), "added file:/a/b.h: \"x\"\n");
+  EXPECT_EQ(told("a: \"b\""), "added \"a: \\\"b\\\"\": \"x\"\n");
+  EXPECT_EQ(told("a\\n"), "added \"a\\\\n\": \"x\"\n");
+  EXPECT_EQ(told(""), "added \"\": \"x\"\n");
+}
+
+TEST(DifferenceText, ShowsSomethingInLittleRoom) {
+  DifferenceTextOptions options;
+  options.size_max = 120;
+  const std::string text = to_text(difference(recipe_of("k", {{"s", std::string(70, 'a')}}),
+                                              recipe_of("k", {{"s", std::string(70, 'b')}})),
+                                   options);
+  EXPECT_TRUE(text.starts_with("changed s: \"aaaa")) << text;
+  EXPECT_TRUE(text.ends_with("...\n")) << text;
+  EXPECT_LE(text.size(), 120u);
+}
+
+RC_GTEST_PROP(TextDiff, ShowsUnequalLinesUnequal, ()) {
+  const auto part =
+      rc::gen::element<std::string>("a", "\\", "n", "x1b", "\x1b", "\t", "\r", "\u00e9", "e\u0301", "\xff",
+                                    "\\xff", "\"", "\u202e", "\\u{202e}", "  (no newline at the end)");
+  const auto line = [&] {
+    std::string text;
+    for (const std::string& one : *rc::gen::container<std::vector<std::string>>(part)) text += one;
+    return text;
+  };
+  const std::string before = line();
+  const std::string after = line();
+  RC_PRE(before != after && before.size() < 90 && after.size() < 90);
+  std::string shown[2];
+  for (const DiffLine& each : diff_lines(before + "\n", after + "\n", 10)) {
+    if (each.mark == '-') shown[0] = each.text;
+    if (each.mark == '+') shown[1] = each.text;
+  }
+  RC_ASSERT(shown[0] != shown[1]);
 }
 
 // Nothing that a terminal would obey, and nothing that is no UTF-8.

@@ -65,6 +65,10 @@ std::string changed_text(const IngredientChange& change, const DifferenceTextOpt
     const std::size_t front = common_ends(before->text(), after->text()).front;
     const bool is_long = std::max(before->size(), after->size()) > kValueWidth;
     const std::size_t from = is_long && front > kValueWidth / 2 ? front - kValueWidth / 4 : 0;
+    if (look_alike(before->text(), after->text(), from, kValueWidth)) {
+      return '"' + to_exact(before->text(), front, kValueWidth) + "\" -> \"" +
+             to_exact(after->text(), front, kValueWidth) + "\"\n";
+    }
     return to_quoted(before->text(), from, kValueWidth) + " -> " +
            to_quoted(after->text(), from, kValueWidth) + "\n";
   }
@@ -86,7 +90,7 @@ std::string place_text(std::size_t place) {
 std::string paragraph(const IngredientChange& change, const DifferenceTextOptions& options) {
   std::string text(name(change.change));
   text += ' ';
-  text += to_readable(change.name(), 0, kNameWidth);
+  text += to_name(change.name(), kNameWidth);
   text += ": ";
   switch (change.change) {
     case Change::added:
@@ -119,7 +123,18 @@ std::string to_text(const Difference& difference, const DifferenceTextOptions& o
     if (text.size() + next.size() > room) break;
     text += next;
   }
-  const std::size_t rest = difference.changes.size() - told;
+  std::size_t rest = difference.changes.size() - told;
+  if (told == 0 && rest != 0) {
+    // Something of the first change rather than nothing; what is shown is UTF-8, and stays so.
+    std::string first = paragraph(difference.changes.front(), options);
+    std::size_t size = std::min(first.size(), room - std::min(room, text.size() + 4));
+    while (size > 0 && (static_cast<unsigned char>(first[size]) & 0xc0) == 0x80) --size;
+    first.resize(size);
+    if (size != 0) {
+      text += first + "...\n";
+      --rest;
+    }
+  }
   if (rest != 0) text += "and " + std::to_string(rest) + (rest == 1 ? " more change\n" : " more changes\n");
   if (text.size() > options.size_max) text.resize(options.size_max);
   return text;

@@ -1,5 +1,7 @@
 #include "recipe/readable.hpp"
 
+#include <algorithm>
+
 #include "base/utf8.hpp"
 
 namespace larder {
@@ -50,8 +52,10 @@ std::size_t plain_size(std::string_view text) noexcept {
   return size;
 }
 
+enum class Escapes { unseen, quoted, exact };
+
 void append_readable(std::string& out, std::string_view text, std::size_t from, std::size_t width,
-                     bool is_quoted) {
+                     Escapes escapes) {
   // Not within a character.
   while (from > 0 && from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0) == 0x80) --from;
   if (from > 0) out += "...";
@@ -71,10 +75,12 @@ void append_readable(std::string& out, std::string_view text, std::size_t from, 
     if (size == 0) {
       out += "\\x";
       append_hex(out, static_cast<unsigned char>(text.front()), 2);
-    } else if (const char32_t c = utf8_character(text.substr(0, size)); is_unseen(c)) {
+    } else if (const char32_t c = utf8_character(text.substr(0, size));
+               is_unseen(c) || (escapes == Escapes::exact && c >= 0x80)) {
       append_escaped(out, c);
     } else {
-      if (is_quoted && (c == '"' || c == '\\')) out.push_back('\\');
+      if ((escapes == Escapes::quoted && c == '"') || (escapes != Escapes::unseen && c == '\\'))
+        out.push_back('\\');
       out += text.substr(0, size);
     }
     text.remove_prefix(size == 0 ? 1 : size);
@@ -102,14 +108,29 @@ bool is_readable(BytesView bytes) noexcept {
 
 std::string to_readable(std::string_view text, std::size_t from, std::size_t width) {
   std::string out;
-  append_readable(out, text, from, width, false);
+  append_readable(out, text, from, width, Escapes::unseen);
+  return out;
+}
+
+std::string to_exact(std::string_view text, std::size_t place, std::size_t width) {
+  std::string before;
+  append_readable(before, text.substr(0, place), 0, width, Escapes::exact);
+  std::string out;
+  append_readable(out, text, before.size() <= width / 2 ? 0 : place - std::min(place, width / 8), width,
+                  Escapes::exact);
   return out;
 }
 
 std::string to_quoted(std::string_view text, std::size_t from, std::size_t width) {
   std::string out = "\"";
-  append_readable(out, text, from, width, true);
+  append_readable(out, text, from, width, Escapes::quoted);
   return out + "\"";
+}
+
+std::string to_name(std::string_view name, std::size_t width) {
+  const bool is_plain = !name.empty() && plain_size(name) == name.size() && name.size() <= width &&
+                        name.find(": ") == std::string_view::npos;
+  return is_plain ? std::string(name) : to_quoted(name, 0, width);
 }
 
 std::string to_size(std::uint64_t size) {

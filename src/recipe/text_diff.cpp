@@ -115,16 +115,21 @@ class EditScript {
   std::vector<std::vector<std::ptrdiff_t>> rounds_;
 };
 
+constexpr std::size_t kFewBytes = 16;  // of characters that may be one letter
+
+std::string_view without_newline(std::string_view line) noexcept {
+  return line.ends_with('\n') ? line.substr(0, line.size() - 1) : line;
+}
+
 // `other` is the line that took its place, if any: a long line is shown from shortly before they differ.
 std::string shown(std::string_view line, std::string_view other) {
-  const bool has_newline = line.ends_with('\n');
-  if (has_newline) line.remove_suffix(1);
-  std::size_t from = 0;
-  if (line.size() > kWidth && !other.empty()) {
-    const std::size_t front = common_ends(line, other).front;
-    if (front > kWidth / 2) from = front - kWidth / 4;
-  }
-  return to_readable(line, from, kWidth) + (has_newline ? "" : "  (no newline at the end)");
+  line = without_newline(line);
+  if (other.empty()) return to_readable(line, 0, kWidth);
+  other = without_newline(other);
+  const std::size_t front = common_ends(line, other).front;
+  const std::size_t from = line.size() > kWidth && front > kWidth / 2 ? front - kWidth / 4 : 0;
+  if (line == other || !look_alike(line, other, from, kWidth)) return to_readable(line, from, kWidth);
+  return to_exact(line, front, kWidth);
 }
 
 // A run of edits from `begin`: how many are '-' and then '+'.
@@ -152,6 +157,17 @@ Span common_ends(std::string_view before, std::string_view after) noexcept {
     ++span.back;
   }
   return span;
+}
+
+bool look_alike(std::string_view before, std::string_view after, std::size_t from, std::size_t width) {
+  const auto is_beyond = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  const Span ends = common_ends(before, after);
+  const std::string_view was = before.substr(ends.front, before.size() - ends.front - ends.back);
+  const std::string_view is = after.substr(ends.front, after.size() - ends.front - ends.back);
+  if (was.size() <= kFewBytes && is.size() <= kFewBytes &&
+      (std::ranges::any_of(was, is_beyond) || std::ranges::any_of(is, is_beyond)))
+    return true;
+  return to_readable(before, from, width) == to_readable(after, from, width);
 }
 
 std::vector<DiffLine> diff_lines(std::string_view before, std::string_view after, std::size_t lines_max) {
@@ -197,6 +213,7 @@ std::vector<DiffLine> diff_lines(std::string_view before, std::string_view after
     if (i == 0 || !is_shown[i - 1]) lines.push_back({'@', "line " + std::to_string(edits[i].after + 1)});
     const std::string_view line = edits[i].mark == '+' ? b[edits[i].after] : a[edits[i].before];
     lines.push_back({edits[i].mark, shown(line, edits[i].mark == ' ' ? std::string_view{} : other_of(i))});
+    if (!line.ends_with('\n')) lines.push_back({'\\', "no newline at the end"});
   }
   return lines;
 }

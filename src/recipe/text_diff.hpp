@@ -9,7 +9,7 @@
 namespace larder {
 
 // One line of a diff: ' ' in both, '-' only before, '+' only after, '@' where a run of differing lines
-// begins.
+// begins, '\\' where the line above it has no newline at its end.
 struct DiffLine {
   char mark;
   std::string text;  // readable, without newline, of bounded length
@@ -25,5 +25,10 @@ struct Span {
   std::size_t back;
 };
 Span common_ends(std::string_view before, std::string_view after) noexcept;
+
+// Whether people could take two texts for the same that are not: they differ in a few characters beyond
+// ASCII, which may be one letter spelt in two ways, or come out the same where `from` is where they are shown
+// from.
+bool look_alike(std::string_view before, std::string_view after, std::size_t from, std::size_t width);
 
 }  // namespace larder
