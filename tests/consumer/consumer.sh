@@ -22,6 +22,8 @@ if [ "$by_cmake" != "$by_pkg_config" ]; then
   echo "find_package printed '$by_cmake', pkg-config '$by_pkg_config'" >&2
   exit 1
 fi
+# The pages that come with it are whole.
+python3 "$source/scripts/check_links.py" "$scratch/prefix/share/doc"
 # Nothing but larder's own names leaves the library.
 foreign=$(nm -D --defined-only --demangle "$libdir/liblarder.so" | awk '{$1=$2=""; print}' |
   grep -vE '^ *(larder_|(typeinfo( name)? for |vtable for |guard variable for |TLS (init|wrapper) function for )?larder::|LARDER_)' || true)
