@@ -19,7 +19,10 @@ class Guard;
 class Parent;
 
 // A recipe that a tier knows: lookups with it neither hash nor compare anything. A counted handle, as wide
-// as a pointer. It belongs to its tier, and may outlive it.
+// as a pointer. It belongs to its tier, and may outlive it. To hand it to another tier is a mistake of the
+// program: where NDEBUG is not defined an assertion says so; where it is, nothing but get_or_make looks,
+// which says invalid_argument as long as nothing is kept under it. Hits look at nothing that they do not
+// need.
 template <typename T>
 class InternedRecipe {
  public:

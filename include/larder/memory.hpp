@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,7 @@ struct MemoryOptions {
   std::size_t count_max = std::numeric_limits<std::size_t>::max();
   // Who leaves a full tier: a policy's name. Empty: the one that the measurements chose.
   std::string_view policy{};
-  // Once something must leave, products leave until what is kept is at most this share of the caps.
+  // Once something must leave, products leave until what is kept is at most this share of the caps: 0 to 1.
   double low_water = 1;
   // How often one request tries again when those it waited for failed for the moment.
   std::uint32_t retries_max = 3;
@@ -91,7 +92,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
 
   // The object, or null when none is kept.
-  [[gnu::always_inline]] T* get(const InternedRecipe<T>& recipe) noexcept { return look(*recipe.slot_); }
+  [[gnu::always_inline]] T* get(const InternedRecipe<T>& recipe) noexcept { return look(*own(recipe)); }
   // The same for a recipe not interned: hashes it, and compares its bytes with those of the entry.
   T* get(const Recipe& recipe) noexcept {
     detail::hold_loads_back();
@@ -100,14 +101,18 @@ class Guard {
   }
   // objects[i] = get(recipes[i]), faster than one by one: memory is asked for all before any is awaited.
   void get_many(std::span<const InternedRecipe<T>> recipes, std::span<T*> objects) noexcept {
-    look_many([&](std::size_t i) { return recipes[i].slot_; }, objects.first(recipes.size()));
+    look_many([&](std::size_t i) { return own(recipes[i]); }, objects.first(recipes.size()));
   }
   // The same for recipes that stand in different places.
   void get_many(std::span<const InternedRecipe<T>* const> recipes, std::span<T*> objects) noexcept {
-    look_many([&](std::size_t i) { return recipes[i]->slot_; }, objects.first(recipes.size()));
+    look_many([&](std::size_t i) { return own(*recipes[i]); }, objects.first(recipes.size()));
   }
 
  private:
+  [[gnu::always_inline]] detail::Slot* own(const InternedRecipe<T>& recipe) const noexcept {
+    assert(core_.owns(recipe.slot_));
+    return recipe.slot_;
+  }
   // Inlined, the counts live in registers, and one hit under a guard of its own is some forty instructions.
   [[gnu::always_inline]] T* look(detail::Slot& at) noexcept {
     constexpr std::size_t kHome = detail::facts_of<T>().home_offset;
@@ -154,7 +159,7 @@ class Guard {
 // How a product is kept, once it is made.
 struct MakeOptions {
   // It leaves the tier when its parent leaves, as a kernel leaves with its program. When no parent is kept at
-  // the time, it is handed out, but not kept.
+  // the time, be it that it never was, it is handed out, but not kept, with the reason `evicted`.
   Parent parent{};
   // No policy and no pressure evicts it; clear, erase and a parent's leaving do.
   bool pinned = false;
@@ -168,10 +173,12 @@ class MemoryTier {
   // What a product weighs, all that it owns included. Without it: sizeof(T).
   using Weigh = std::function<std::uint64_t(const T&)>;
 
-  // Throws std::bad_alloc, and std::invalid_argument for a policy that does not exist.
+  // Throws std::bad_alloc, and std::invalid_argument for a policy that does not exist or a low_water that is
+  // no share.
   explicit MemoryTier(const MemoryOptions& options = {}, Weigh weigh = {})
       : core_(detail::MemoryCore::open(options, detail::facts_of<T>())), weigh_(std::move(weigh)) {}
-  // What is still held elsewhere lives on.
+  // What is still held elsewhere lives on. What a destructor of a product asks for meanwhile is made and
+  // handed out, but not kept (closed).
   ~MemoryTier() { core_->close(); }
   MemoryTier(const MemoryTier&) = delete;
   MemoryTier& operator=(const MemoryTier&) = delete;
@@ -180,7 +187,10 @@ class MemoryTier {
   InternedRecipe<T> intern(const Recipe& recipe) { return InternedRecipe<T>(core_->intern(recipe)); }
 
   // The product, or an empty handle when none is kept.
-  Held<T> get(const InternedRecipe<T>& recipe) noexcept { return hold(recipe.slot_); }
+  Held<T> get(const InternedRecipe<T>& recipe) noexcept {
+    assert(core_->owns(recipe.slot_));
+    return hold(recipe.slot_);
+  }
   Held<T> get(const Recipe& recipe) noexcept {
     detail::Pin pin;
     return hold(core_->find(recipe));

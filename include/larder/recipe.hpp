@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "larder/bytes.hpp"
@@ -41,6 +42,18 @@ class LARDER_API Recipe {
  public:
   // Throws std::bad_alloc, and std::length_error for a kind of 4 GiB or more.
   explicit Recipe(std::string_view kind);
+  Recipe(const Recipe&) = default;
+  Recipe& operator=(const Recipe&) = default;
+  // What was moved from is Recipe("").
+  Recipe(Recipe&& other) noexcept : canonical_(std::move(other.canonical_)) { other.canonical_.clear(); }
+  Recipe& operator=(Recipe&& other) noexcept {
+    if (this != &other) {
+      canonical_ = std::move(other.canonical_);
+      other.canonical_.clear();
+    }
+    return *this;
+  }
+  ~Recipe() = default;
 
   // Appends an ingredient; order counts and a name may come twice. O(size). Throws std::bad_alloc, and
   // std::length_error for a name of 4 GiB or more; the recipe is then as it was.
@@ -53,19 +66,21 @@ class LARDER_API Recipe {
   // The ingredients in their order. O(ingredients).
   std::vector<Ingredient> ingredients() const;
   // The length-prefixed encoding (grammar: docs/format.md). No two recipes share one.
-  std::string_view canonical() const noexcept { return canonical_; }
+  std::string_view canonical() const noexcept {
+    return canonical_.empty() ? std::string_view("\1\0\0\0\0", 5) : std::string_view(canonical_);
+  }
   // O(size of the canonical bytes); remembered by nobody: intern the recipe for lookups that hash nothing.
   Key key() const noexcept;
 
   // Equal means equal canonical bytes, never merely equal keys.
-  friend bool operator==(const Recipe& a, const Recipe& b) noexcept { return a.canonical_ == b.canonical_; }
+  friend bool operator==(const Recipe& a, const Recipe& b) noexcept { return a.canonical() == b.canonical(); }
 
   // Reads an encoding back; `damaged` when `canonical` is not exactly what some Recipe would write.
   static Result<Recipe> from_canonical(std::string_view canonical);
 
  private:
   Recipe() = default;
-  std::string canonical_;
+  std::string canonical_;  // empty: moved from
 };
 
 }  // namespace larder

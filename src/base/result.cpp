@@ -29,7 +29,7 @@ std::string_view name(Code code) noexcept {
     case Code::internal:
       return "internal error";
   }
-  return "unknown code";
+  return "unknown";
 }
 
 }  // namespace larder

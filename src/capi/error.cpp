@@ -55,7 +55,7 @@ using namespace larder;
 
 larder_error* larder_error_create(larder_code code, larder_view message) {
   const bool is_code = code >= LARDER_INVALID_ARGUMENT && code <= LARDER_INTERNAL;
-  return larder::capi::make_error(is_code ? static_cast<larder::Code>(code) : larder::Code::internal,
+  return larder::capi::make_error(is_code ? static_cast<larder::Code>(code) : larder::Code::invalid_argument,
                                   larder::capi::to_text(message));
 }
 

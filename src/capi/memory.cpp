@@ -33,7 +33,7 @@ MemoryOptions to_options(const larder_memory_options* from) {
   if (from->bytes_max != 0) options.bytes_max = from->bytes_max;
   if (from->count_max != 0) options.count_max = from->count_max;
   if (from->policy != nullptr) options.policy = from->policy;
-  if (from->low_water > 0) options.low_water = from->low_water;
+  if (from->low_water != 0) options.low_water = from->low_water;
   return options;
 }
 
@@ -47,6 +47,7 @@ struct larder_memory {
 
 struct larder_interned {
   InternedRecipe<CallersObject> recipe;
+  const larder_memory* memory;  // to be compared only: it may be gone
 };
 
 struct larder_held {
@@ -54,7 +55,8 @@ struct larder_held {
 };
 
 struct larder_guard {
-  explicit larder_guard(Objects& tier) : guard(tier) {}
+  explicit larder_guard(larder_memory& its_memory) : memory(&its_memory), guard(its_memory.tier) {}
+  const larder_memory* memory;
   Guard<CallersObject> guard;
 };
 
@@ -70,7 +72,7 @@ void larder_memory_destroy(larder_memory* memory) {
 larder_interned* larder_memory_intern(larder_memory* memory, const larder_recipe* recipe,
                                       larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_interned*> {
-    return new larder_interned{memory->tier.intern(recipe->recipe)};
+    return new larder_interned{memory->tier.intern(recipe->recipe), memory};
   });
 }
 
@@ -89,6 +91,8 @@ larder_held* larder_memory_get_or_make(larder_memory* memory, const larder_inter
       how.pinned = options->pinned;
       how.group = options->group;
     }
+    if (recipe->memory != memory)
+      return fail(Code::invalid_argument, "get_or_make: the interned recipe is another memory's");
     Answer said;
     auto held = memory->tier.get_or_make(
         recipe->recipe,
@@ -115,6 +119,7 @@ larder_held* larder_memory_get_or_make(larder_memory* memory, const larder_inter
 }
 
 larder_held* larder_memory_get(larder_memory* memory, const larder_interned* recipe) {
+  if (recipe->memory != memory) return nullptr;
   return capi::guarded(nullptr, [&]() -> Result<larder_held*> {
     auto held = memory->tier.get(recipe->recipe);
     return held ? new larder_held{std::move(held)} : nullptr;
@@ -130,10 +135,11 @@ void larder_held_destroy(larder_held* held) {
 }
 
 larder_guard* larder_guard_create(larder_memory* memory, larder_error** error) {
-  return capi::guarded(error, [&]() -> Result<larder_guard*> { return new larder_guard(memory->tier); });
+  return capi::guarded(error, [&]() -> Result<larder_guard*> { return new larder_guard(*memory); });
 }
 
 void* larder_guard_get(larder_guard* guard, const larder_interned* recipe) {
+  if (recipe->memory != guard->memory) return nullptr;
   const CallersObject* const found = guard->guard.get(recipe->recipe);
   return found == nullptr ? nullptr : found->object.object;
 }
@@ -145,7 +151,13 @@ void larder_guard_get_many(larder_guard* guard, const larder_interned* const* re
   std::array<CallersObject*, kBatch> found;
   for (size_t begin = 0; begin < count; begin += kBatch) {
     const size_t batch = std::min(kBatch, count - begin);
-    for (size_t i = 0; i < batch; ++i) asked[i] = &recipes[begin + i]->recipe;
+    const auto batch_of = std::span(recipes + begin, batch);
+    if (!std::ranges::all_of(batch_of,
+                             [&](const larder_interned* each) { return each->memory == guard->memory; })) {
+      for (size_t i = 0; i < batch; ++i) objects[begin + i] = larder_guard_get(guard, batch_of[i]);
+      continue;
+    }
+    for (size_t i = 0; i < batch; ++i) asked[i] = &batch_of[i]->recipe;
     guard->guard.get_many(std::span(asked.data(), batch), found);
     for (size_t i = 0; i < batch; ++i) {
       objects[begin + i] = found[i] == nullptr ? nullptr : found[i]->object.object;

@@ -19,6 +19,8 @@ void drop_array(Retired* retired) noexcept {
 policy::BudgetOptions budget_options(const MemoryOptions& options) {
   policy::BudgetOptions budget;
   budget.limits = {.bytes = options.bytes_max, .entries = options.count_max};
+  if (!(options.low_water >= 0 && options.low_water <= 1))  // nor a NaN
+    throw std::invalid_argument("memory tier: low_water is a share, from 0 to 1");
   budget.low_water = options.low_water;
   if (!options.policy.empty()) {
     const auto kind = policy::from_name(options.policy);
@@ -262,13 +264,10 @@ void Core::shut() noexcept {
   {
     MutexLock lock(mutex_);
     come_in();
-  }
-  clear_all(Reason::closed);
-  {
-    MutexLock lock(mutex_);
-    is_shut_ = true;
+    is_shut_ = true;  // from here on nothing is kept: what destructors make now would never leave
     shut_cores.fetch_add(1, std::memory_order_relaxed);
   }
+  clear_all(Reason::closed);
   go_out();
 }
 
@@ -314,6 +313,9 @@ std::string_view MemoryCore::canonical(const Slot* slot) noexcept {
 }
 Key MemoryCore::key(const Slot* slot) noexcept {
   return slot->record->key;
+}
+bool MemoryCore::owns(const Slot* slot) const noexcept {
+  return slot == nullptr || self(*this).has(slot);
 }
 
 // Runs the user's destructor.

@@ -57,6 +57,7 @@ Core::Gone Core::let_product_go(Retired& retired) noexcept {
 
 Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const MakeOptions& options,
                   Aftermath& after) {
+  if (is_shut_) return Reason::closed;
   if (bytes_max_ == 0 || count_max_ == 0) return Reason::disabled;
   // What a reader keeps from being freed is bounded like what is kept.
   if (unreclaimed_bytes() > std::max(bytes_max_, kUnreclaimedMin)) return Reason::out_of_space;

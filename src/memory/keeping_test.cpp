@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -219,6 +221,35 @@ TEST(Keeping, BoundsWhatAGuardHeldForEverKeepsFromBeingFreed) {
   EXPECT_EQ(answer.reason, Reason::out_of_space);
   EXPECT_LE(alive, 2 * 41 + 2);
   EXPECT_LE(tier.stats().unreclaimed_bytes, kBytesMax + 200'000);
+}
+
+TEST(Keeping, KeepsNothingThatIsMadeWhileItsTierCloses) {
+  std::atomic<int> alive{0};
+  Answer answer;
+  bool was_handed_out = false;
+  {
+    auto tier = std::make_unique<MemoryTier<Counted>>();
+    auto* const closing = tier.get();
+    const auto dispose = [&, closing](Counted* first) {
+      const auto second = closing->get_or_make(
+          named("b"), [&] { return Counted(alive); }, {}, &answer);
+      was_handed_out = second.has_value();
+      delete first;
+    };
+    ASSERT_TRUE(tier->get_or_make(named("a"), [&] { return Disposable(new Counted(alive), dispose); }));
+  }
+  EXPECT_TRUE(was_handed_out);
+  EXPECT_EQ(answer.outcome, Outcome::made);
+  EXPECT_EQ(answer.reason, Reason::closed);
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(Keeping, RefusesALowWaterThatIsNoShare) {
+  for (const double odd : {-3.0, 17.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(MemoryTier<int>({.low_water = odd}), std::invalid_argument) << odd;
+  }
+  MemoryTier<int> empties({.low_water = 0});
+  EXPECT_TRUE(empties.get_or_make(named("a"), [] { return 1; }));
 }
 
 TEST(Keeping, OutlivesItsTierInHandles) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <latch>
 #include <memory>
@@ -53,6 +55,30 @@ TEST(Making, MakesOnceForThreeHundredThreads) {
   const CounterTotals totals = tier.totals();
   EXPECT_EQ(totals[Outcome::made], 1u);
   EXPECT_EQ(totals[Outcome::joined] + totals[Outcome::memory_hit], 299u);
+}
+
+TEST(Making, GivesTheSameObjectToAllWhoWait) {
+  MemoryTier<std::string> tier;
+  std::atomic<int> calls{0};
+  std::array<Held<std::string>, 8> got;
+  std::array<Answer, 8> answers;
+  run_threads(8, [&](int i) {
+    const auto place = static_cast<std::size_t>(i);
+    auto held = tier.get_or_make(
+        named("a"),
+        [&] {
+          ++calls;
+          await_waiters(tier, 7);
+          return std::string("product");
+        },
+        {}, &answers[place]);
+    ASSERT_TRUE(held);
+    got[place] = std::move(*held);
+  });
+  EXPECT_EQ(calls, 1);
+  for (const auto& each : got) EXPECT_EQ(each.get(), got[0].get());
+  EXPECT_EQ(std::ranges::count(answers, Outcome::made, &Answer::outcome), 1);
+  EXPECT_EQ(std::ranges::count(answers, Outcome::joined, &Answer::outcome), 7);
 }
 
 TEST(Making, GivesTheSameErrorToAllWhoWait) {

@@ -20,27 +20,28 @@ Recipe::Recipe(std::string_view kind) {
 }
 
 Recipe& Recipe::add(std::string_view name, BytesView bytes) {
+  if (canonical_.empty()) canonical::append_kind(canonical_, {});
   canonical::append_ingredient(canonical_, name, bytes);
   return *this;
 }
 
 std::string_view Recipe::kind() const noexcept {
   std::string_view kind;
-  canonical::Reader(canonical_).read_kind(kind);
+  canonical::Reader(canonical()).read_kind(kind);
   return kind;
 }
 
 std::vector<Ingredient> Recipe::ingredients() const {
   std::vector<Ingredient> all;
-  canonical::Reader reader(canonical_);
+  canonical::Reader reader(canonical());
   std::string_view kind;
-  if (!reader.read_kind(kind)) return all;  // moved from
+  reader.read_kind(kind);
   for (Ingredient one; reader.read_ingredient(one);) all.push_back(one);
   return all;
 }
 
 Key Recipe::key() const noexcept {
-  return key_of(canonical_);
+  return key_of(canonical());
 }
 
 Result<Recipe> Recipe::from_canonical(std::string_view canonical) {

@@ -242,6 +242,12 @@ TEST(Recipe, IsEmptyOnceMovedFrom) {
   EXPECT_EQ(recipe.kind(), "");  // NOLINT(bugprone-use-after-move): it is what is tested
   EXPECT_TRUE(recipe.ingredients().empty());
   EXPECT_EQ(taken.ingredients().size(), 1u);
+  EXPECT_EQ(recipe, Recipe(""));
+  EXPECT_EQ(recipe.key(), Recipe("").key());
+  EXPECT_TRUE(Recipe::from_canonical(recipe.canonical()));
+  recipe.add("a", "b");
+  EXPECT_EQ(recipe, recipe_of("", {{"a", "b"}}));
+  EXPECT_TRUE(Recipe::from_canonical(recipe.canonical()));
 }
 
 TEST(TestHash, ForcesDifferentRecipesOntoOneKey) {

@@ -79,6 +79,46 @@ static void frees_recipes_that_come_and_go(void) {
   larder_memory_destroy(memory);
 }
 
+static void knows_no_recipe_of_another_memory(void) {
+  larder_memory* own = larder_memory_create(NULL, NULL);
+  larder_memory* other = larder_memory_create(NULL, NULL);
+  larder_interned* recipe = intern(other, "a");
+  const larder_interned* asked[1];
+  void* found[1];
+  larder_error* error = NULL;
+  larder_guard* guard;
+  int made = 0;
+  int warm;
+  asked[0] = recipe;
+  for (warm = 0; warm < 2; ++warm) {
+    CHECK(larder_memory_get_or_make(own, recipe, make, &made, NULL, NULL, &error) == NULL);
+    CHECK(larder_error_code(error) == LARDER_INVALID_ARGUMENT);
+    larder_error_destroy(error);
+    CHECK(larder_memory_get(own, recipe) == NULL);
+    guard = larder_guard_create(own, NULL);
+    CHECK(larder_guard_get(guard, recipe) == NULL);
+    larder_guard_get_many(guard, asked, found, 1);
+    CHECK(found[0] == NULL);
+    larder_guard_destroy(guard);
+    larder_held_destroy(larder_memory_get_or_make(other, recipe, make, &made, NULL, NULL, NULL));
+    CHECK(made == 1);
+  }
+  larder_interned_destroy(recipe);
+  larder_memory_destroy(own);
+  larder_memory_destroy(other);
+}
+
+static void refuses_what_is_no_share_and_no_code(void) {
+  larder_memory_options options = {.low_water = -3};
+  larder_error* error = NULL;
+  CHECK(larder_memory_create(&options, &error) == NULL);
+  CHECK(larder_error_code(error) == LARDER_INVALID_ARGUMENT);
+  larder_error_destroy(error);
+  error = larder_error_create((larder_code)99, larder_text("odd"));
+  CHECK(larder_error_code(error) == LARDER_INVALID_ARGUMENT);
+  larder_error_destroy(error);
+}
+
 static void passes_a_makers_error_on(void) {
   larder_memory* memory = larder_memory_create(NULL, NULL);
   larder_interned* recipe = intern(memory, "a");
@@ -162,6 +202,8 @@ static void keeps_families_pins_and_caps(void) {
 int main(void) {
   makes_once_and_holds();
   frees_recipes_that_come_and_go();
+  knows_no_recipe_of_another_memory();
+  refuses_what_is_no_share_and_no_code();
   passes_a_makers_error_on();
   reads_under_a_guard();
   keeps_families_pins_and_caps();

@@ -58,7 +58,8 @@ typedef enum larder_code {
 
 typedef struct larder_error larder_error;
 
-/* For makers that say why they failed. Never NULL. */
+/* For makers that say why they failed. Never NULL. A `code` that is none counts as LARDER_INVALID_ARGUMENT.
+ */
 LARDER_API larder_error* larder_error_create(larder_code code, larder_view message);
 LARDER_API larder_code larder_error_code(const larder_error* error);
 /* `open /x/y: Permission denied`: lower case, outermost first, no full stop. Good as long as the error. */

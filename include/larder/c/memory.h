@@ -13,7 +13,8 @@ extern "C" {
 /* For any thread. */
 typedef struct larder_memory larder_memory;
 /* A recipe that a tier knows: lookups with it hash and compare nothing. For any thread; may outlive its tier.
- */
+   With another tier there is nothing under it: larder_memory_get_or_make says LARDER_INVALID_ARGUMENT, the
+   others NULL or false. */
 typedef struct larder_interned larder_interned;
 /* Holds an object: it lives as long as one of its handles, even when its tier has let it go. */
 typedef struct larder_held larder_held;
@@ -24,10 +25,11 @@ typedef struct larder_memory_options {
   uint64_t bytes_max; /* weights and larder's own records; 0: the default, 256 MiB */
   uint64_t count_max; /* objects; 0: no limit */
   const char* policy; /* who leaves a full tier; NULL: the one that the measurements chose */
-  double low_water;   /* share of the caps to which a full tier is emptied; 0: just enough */
+  double low_water;   /* share of the caps to which a full tier is emptied, up to 1; 0: just enough */
 } larder_memory_options;
 
-/* `options` may be NULL. LARDER_INVALID_ARGUMENT for a policy that does not exist. */
+/* `options` may be NULL. LARDER_INVALID_ARGUMENT for a policy that does not exist or a low_water that is no
+   share. */
 LARDER_API larder_memory* larder_memory_create(const larder_memory_options* options, larder_error** error);
 LARDER_API void larder_memory_destroy(larder_memory* memory);
 

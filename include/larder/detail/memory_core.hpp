@@ -126,6 +126,8 @@ class LARDER_API MemoryCore {
   static void drop_claim(Slot* slot) noexcept;
   static std::string_view canonical(const Slot* slot) noexcept;
   static Key key(const Slot* slot) noexcept;
+  // True for null, too.
+  bool owns(const Slot* slot) const noexcept;
   static void finish(ObjectHead* object) noexcept;  // its last holder is gone
 
   // The slot of `recipe`, or null. The caller is pinned for as long as it uses the slot.

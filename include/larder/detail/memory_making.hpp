@@ -22,9 +22,11 @@ struct TransientFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A handle and what gives it back, for handles that no destructor owns.
+// A handle and what gives it back, for handles that no destructor owns: Disposable(open(path), close_it).
 template <typename Handle, typename Dispose>
 struct Disposable {
+  Disposable(Handle its_handle, Dispose its_dispose)
+      : handle(std::move(its_handle)), dispose(std::move(its_dispose)) {}
   Handle handle;
   Dispose dispose;
 };
