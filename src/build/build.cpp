@@ -203,7 +203,7 @@ void Build::start(StepId step) {
   Job job = describe(step, command);
   if (const auto asked = asked_.find(step); asked != asked_.end()) {
     // What was asked for must be what runs.
-    if (asked->second->inputs == job.inputs) job.asked = asked->second;
+    if (asked->second != nullptr && asked->second->inputs == job.inputs) job.asked = asked->second;
     asked_.erase(asked);
   }
   std::string trouble;

@@ -131,8 +131,9 @@ class Build {
   Present present_;
   Plan plan_;
   Processes processes_;
-  std::unique_ptr<Restorer> restorer_;                                  // null: nothing is restored
-  std::unordered_map<StepId, std::shared_ptr<Restorer::Asked>> asked_;  // of steps that were not to be had
+  std::unique_ptr<Restorer> restorer_;  // null: nothing is restored
+  std::unordered_map<StepId, std::shared_ptr<Restorer::Asked>>
+      asked_;  // of steps that must run; null: not asked
   std::vector<TargetId> roots_;
   std::priority_queue<Urgent> ready_;
   std::vector<std::vector<StepId>> pool_waiting_;

@@ -45,6 +45,17 @@ bool read_made(const std::string& path, format::MadeFile& made, std::deque<std::
 
 }  // namespace
 
+bool Restorer::is_still(TargetId target) const {
+  if (!present_.is_untouched(target)) return false;
+  const ContentId content = present_[target];
+  const History::Known* const known = history_.known(target);
+  if (known != nullptr && known->content == content && known->print == present_.print(target)) return true;
+  // It was so fresh that a later write may not show.
+  const std::string file = path(target);
+  return content != kMissing &&
+         digest(file.c_str(), manifest_.producer(target) != kNone).digest == history_[content].digest;
+}
+
 std::string Restorer::root_in(const Asked& asked, const format::StepProduct& product) const {
   const Root& root = products_.root();
   std::string why = named("what its command said", product.said, root, false);
@@ -112,6 +123,9 @@ std::string Restorer::keep(const Asked& asked, const Outcome& outcome) {
   if (!outcome.has_depfile) return "its command wrote no depfile";
   for (const TargetId target : outcome.discovered)
     if (present_[target] == kMissing) return path(target) + ", which its depfile names, is missing";
+  for (const auto* const files : {&asked.files, &outcome.discovered})
+    for (const TargetId target : *files)
+      if (!is_still(target)) return path(target) + " changed while its command ran";  // R1
   std::string why;
   const auto recipe = whole_recipe(asked, outcome.discovered, outcome.began_ns, why);
   if (!recipe) return why;

@@ -1,5 +1,7 @@
 // Steps that need not run because a Cache holds what their commands made of the same: how a build asks for it
 // before a command starts, and has it kept after one ended.
+#include <algorithm>
+
 #include "build/build.hpp"
 
 namespace larder::build {
@@ -12,6 +14,11 @@ void Build::explain_restoring(StepId step, std::string_view what, const std::str
 
 // False: its command must run, and asked_ holds the step.
 bool Build::restore(StepId step) {
+  // Most that cannot be restored shows at once; why is for those who ask.
+  if (!options_.explains && manifest_.plain_value(step, "depfile").empty()) {
+    asked_.emplace(step, nullptr);
+    return false;
+  }
   const std::string command = manifest_.value(step, "command");
   Job job = describe(step, command);
   auto asked = std::make_shared<Restorer::Asked>();

@@ -64,6 +64,7 @@ bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
   present_.look(std::span(&target, 1));
   const ContentId content = present_[target];
   const std::string file = path(target);
+  asked.files.push_back(target);
   if (content == kMissing) {
     asked.why_not = file + " is missing";
     return false;
@@ -174,6 +175,7 @@ void Restorer::ask(Asked& asked) {
   std::sort(tools.begin(), tools.end(), [&](TargetId a, TargetId b) { return path(a) < path(b); });
   tools.erase(std::unique(tools.begin(), tools.end()), tools.end());
   present_.look(tools);
+  asked.files.insert(asked.files.end(), tools.begin(), tools.end());
   for (const TargetId tool : tools) {
     if (present_[tool] == kMissing) {
       asked.why_not = path(tool) + " is missing";

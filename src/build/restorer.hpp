@@ -53,6 +53,7 @@ class Restorer {
     // From here on by ask().
     std::string why_not;  // why its product can be neither found nor kept; empty: it can
     std::vector<std::pair<std::string, std::string>> ingredients;  // of the first recipe
+    std::vector<TargetId> files;                                   // whose contents are in them
     std::vector<std::string> includes;                             // directories of headers
     Bytes closures;                                                // those that are kept
   };
@@ -89,6 +90,8 @@ class Restorer {
   std::optional<Recipe> whole_recipe(const Asked& asked, const std::vector<TargetId>& discovered,
                                      std::int64_t began_ns, std::string& why);
   bool lay_out(const Asked& asked, const format::StepProduct& product, Restored& restored, std::string& why);
+  // Whether the file still is what it was when it was looked at.
+  bool is_still(TargetId target) const;
   std::string root_in(const Asked& asked, const format::StepProduct& product) const;
   void keep_closure(Cache& cache, const Asked& asked, const std::vector<TargetId>& discovered);
   std::string path(TargetId target) const { return std::string(manifest_.path(target)); }
