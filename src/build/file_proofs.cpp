@@ -11,9 +11,26 @@
 namespace larder::build {
 namespace {
 
-std::string_view clock_macro_in(std::string_view text) noexcept {
-  for (const std::string_view macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"})
-    if (text.find(macro) != text.npos) return macro;
+constexpr std::string_view kSystem = "/usr/";  // what lies there asks after its own
+
+struct Unsure {
+  std::string_view word;
+  std::string_view why;
+  bool counts_in_system;
+};
+constexpr Unsure kUnsure[] = {
+    {"__DATE__", "uses __DATE__, which is different each time", true},
+    {"__TIME__", "uses __TIME__, which is different each time", true},
+    {"__TIMESTAMP__", "uses __TIMESTAMP__, which is different each time", true},
+    {"__has_include", "uses __has_include, and no depfile tells what that looked for", false},
+    {".incbin", "takes in a file by .incbin that no depfile tells", false},
+    {".include", "takes in a file by .include that no depfile tells", false},
+};
+
+std::string_view why_unsure(std::string_view path, std::string_view text) noexcept {
+  for (const Unsure& each : kUnsure)
+    if ((each.counts_in_system || !path.starts_with(kSystem)) && text.find(each.word) != text.npos)
+      return each.why;
   return {};
 }
 
@@ -55,7 +72,7 @@ const FileProof& FileProofs::look(const std::string& path, ContentId content) {
   if (!read_bytes(path, bytes, mode)) return proof;
   if (digest_of_bytes(as_bytes(bytes), (mode & 0111) != 0) != history_[content].digest) return proof;
   proof.digest = canonical::digest_of(as_bytes(bytes));
-  proof.clock_macro = clock_macro_in(bytes);
+  proof.why_not = why_unsure(path, bytes);
   proof.is_known = true;
   return proof;
 }
@@ -65,7 +82,7 @@ void FileProofs::learn(ContentId content, const Fingerprint& print, const format
   if (known.quick != history_[content].digest) return;
   FileProof& proof = proofs_[content];
   if (proof.is_known) return;
-  // Whoever wrote the closure had found no such macro in it.
+  // Whoever wrote the closure had found nothing in it that makes it unsure.
   proof = {known.digest, true, {}};
 }
 

@@ -14,8 +14,8 @@ namespace larder::build {
 
 struct FileProof {
   std::array<unsigned char, 32> digest{};
-  bool is_known = false;           // false: the file is not, or no longer, what the content says
-  std::string_view clock_macro{};  // one that it holds, which comes out different each time
+  bool is_known = false;       // false: the file is not, or no longer, what the content says
+  std::string_view why_not{};  // why its content does not decide what a compiler makes of it; empty: it does
 };
 
 class FileProofs {

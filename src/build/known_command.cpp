@@ -204,14 +204,18 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
       !is_elf(real))
     return unknown("what " + (at < words->size() ? (*words)[at] : command) +
                    " reads and writes is not known");
+  for (const char* const name : {"DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})
+    if (std::getenv(name) != nullptr)
+      return unknown(std::string(name) + " makes its compiler write more than is known");
   bool compiles = false;
+  bool tells_all = false;
   bool names_output = false;
   for (++at; at < words->size(); ++at) {
     const std::string& word = (*words)[at];
     const auto begins = [&](std::string_view flag) { return std::string_view(word).starts_with(flag); };
     if (std::any_of(kUnknownFlags.begin(), kUnknownFlags.end(), begins) ||
         std::find(kUnknownWords.begin(), kUnknownWords.end(), word) != kUnknownWords.end() ||
-        (begins("-Wa,") && word.find("=") != word.npos) || begins("-Wp,"))
+        (begins("-Wa,") && word.find('=') != word.npos) || begins("-Wp,"))
       return unknown("with " + word + " its compiler reads or writes more than is known");
     if (begins("@")) {
       std::string file = word.substr(1);
@@ -221,6 +225,8 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
     }
     const bool has_next = at + 1 < words->size();
     if (word == "-c") compiles = true;
+    if (word == "-MD") tells_all = true;
+    if (word == "-MMD" || word == "-MM") return unknown("with " + word + " its depfile leaves headers out");
     if (word == "-o" || word == "-MF") {
       if (!has_next) return unknown("its command line ends in " + word);
       std::string file = (*words)[++at];
@@ -248,6 +254,7 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
       known.named.push_back(word.substr(equal + 1));
   }
   if (!compiles || !names_output) return unknown("it is no plain compilation of one file");
+  if (!tells_all) return unknown("without -MD its depfile does not tell all that it reads");
   const std::vector<std::string>& tools = tools_of(compiler);
   if (tools.empty()) return unknown("what " + compiler + " consists of could not be found out");
   known.tools.insert(known.tools.end(), tools.begin(), tools.end());

@@ -26,8 +26,8 @@ TEST_F(KnownCommandLook, IsOneCompilationWithADepfile) {
 }
 
 TEST_F(KnownCommandLook, IsNoneThatAShellReads) {
-  EXPECT_NE(look("cc -MF x.d -o x.o -c x.c && touch y").why_not, "");
-  EXPECT_NE(look("cc -MF x.d -o x.o -c $FILE").why_not, "");
+  EXPECT_NE(look("cc -MD -MF x.d -o x.o -c x.c && touch y").why_not, "");
+  EXPECT_NE(look("cc -MD -MF x.d -o x.o -c $FILE").why_not, "");
 }
 
 TEST_F(KnownCommandLook, IsNoneOfAnotherProgram) {
@@ -43,9 +43,15 @@ TEST_F(KnownCommandLook, IsNoneThatWritesOrReadsMore) {
     EXPECT_NE(look("cc -MD -MF x.d -c x.c -o x.o " + std::string(flag)).why_not, "") << flag;
 }
 
+TEST_F(KnownCommandLook, IsNoneWhoseDepfileLeavesHeadersOut) {
+  EXPECT_EQ(look("cc -MD -MF x.d -c x.c -o x.o").why_not, "");
+  EXPECT_NE(look("cc -MMD -MF x.d -c x.c -o x.o").why_not, "");
+  EXPECT_NE(look("cc -c x.c -o x.o").why_not, "");
+}
+
 TEST_F(KnownCommandLook, IsNoneThatLinks) {
-  EXPECT_NE(look("cc -o x.o x.c").why_not, "");
-  EXPECT_NE(look("cc -c x.c").why_not, "");
+  EXPECT_NE(look("cc -MD -MF x.d -o x.o x.c").why_not, "");
+  EXPECT_NE(look("cc -MD -MF x.d -c x.c").why_not, "");
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
   const FileProof& proof = proofs_.look(file, content);
   if (!proof.is_known) {
     asked.why_not = file + " cannot be read, or is being written";
-  } else if (!proof.clock_macro.empty()) {
-    asked.why_not = file + " uses " + std::string(proof.clock_macro) + ", which is different each time";
+  } else if (!proof.why_not.empty()) {
+    asked.why_not = file + ' ' + std::string(proof.why_not);
   } else {
     asked.ingredients.emplace_back(std::move(ingredient), hex_of(proof.digest));
     return true;
@@ -104,7 +104,10 @@ bool Restorer::add_input(Asked& asked, TargetId target, unsigned depth) {
 void Restorer::add_environment(Asked& asked) {
   const Root& root = products_.root();
   asked.ingredients.emplace_back("directory", root.portable_path(working_directory()));
-  for (const std::string& name : ingredients_.names(asked.command)) {
+  std::vector<std::string> names = ingredients_.names(asked.command);
+  for (const char* const name : {"CCC_OVERRIDE_OPTIONS", "GCC_COLORS", "GCC_COMPARE_DEBUG"})
+    names.emplace_back(name);
+  for (const std::string& name : names) {
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr) {
       asked.ingredients.emplace_back("unset", name);
@@ -204,8 +207,7 @@ std::optional<Recipe> Restorer::whole_recipe(const Asked& asked, const std::vect
   for (const auto& [name, target] : files) {
     const FileProof& proof = proofs_.look(path(target), present_[target]);
     if (!proof.is_known) why = path(target) + " cannot be read, or is being written";
-    if (!proof.clock_macro.empty())
-      why = path(target) + " uses " + std::string(proof.clock_macro) + ", which is different each time";
+    if (!proof.why_not.empty()) why = path(target) + ' ' + std::string(proof.why_not);
     if (!why.empty()) return std::nullopt;
     recipe.add("file " + name, hex_of(proof.digest));
     found.push_back(path(target));

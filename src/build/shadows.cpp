@@ -61,18 +61,22 @@ std::vector<std::string> Shadows::look(const std::vector<std::string>& found,
       if (!seen.insert(name).second) continue;
       const std::string front(name.substr(0, name.find('/')));
       for (std::size_t i = 0; i < places.size(); ++i) {
-        if (!names[i]->contains(front)) continue;
-        const std::string& place = places[i];
-        std::string candidate = place.empty() ? std::string(name) : place + '/' + std::string(name);
-        make_canonical(candidate);
-        if (known.contains(candidate)) continue;
-        const Seen there = look_at(candidate.c_str());
-        if (there.kind != Kind::file) continue;
-        if (!is_settled(there.print, began_ns)) is_late = true;
-        // Directories that were moved there with what is in them.
-        for (std::string above = parent_of(candidate); above.size() > place.size(); above = parent_of(above))
-          if (!is_settled(look_at(above.c_str()).print, began_ns)) is_late = true;
-        shadows.push_back(std::move(candidate));
+        // Precompiled forms of a header come before it.
+        for (const char* const form : {"", ".gch", ".pch"}) {
+          const bool is_deep = front.size() != name.size();
+          if (!names[i]->contains(is_deep ? front : front + form)) continue;
+          std::string candidate = places[i] + (places[i].empty() ? "" : "/") + std::string(name) + form;
+          make_canonical(candidate);
+          if (known.contains(candidate)) continue;
+          const Seen there = look_at(candidate.c_str());
+          if (there.kind != Kind::file && (*form == '\0' || there.kind != Kind::directory)) continue;
+          if (!is_settled(there.print, began_ns)) is_late = true;
+          // Directories that were moved there with what is in them.
+          for (std::string above = parent_of(candidate); above.size() > places[i].size();
+               above = parent_of(above))
+            if (!is_settled(look_at(above.c_str()).print, began_ns)) is_late = true;
+          shadows.push_back(std::move(candidate));
+        }
       }
     }
   }

@@ -145,6 +145,23 @@ forget
 expect 1 1
 cc -Iinc -Imore -o check.o -c a.c && cmp check.o a.o || fail "a.o is of the hidden header"
 
+begin "a header's precompiled form"
+expect 2 0
+forget
+cc -DH=4 -Iinc -Imore -x c-header -o more/h.h.gch /dev/null || fail "gch"
+expect 1 1
+rm more/h.h.gch
+forget
+expect 0 2
+
+begin "what looks for files that no depfile tells is not kept"
+printf '#if __has_include("late.h")\nint b(void) { return 3; }\n#endif\n' >b.c
+expect 2 0
+forget
+echo >late.h
+expect 1 1 -d explain
+grep -q 'b.o cannot be restored: b.c uses __has_include' out || fail "why is not told"
+
 begin "60: a header that is gone or another"
 expect 2 0
 forget
@@ -156,6 +173,12 @@ expect 1 0
 forget
 echo '#define H 1' >more/h.h
 expect 0 2
+
+begin "a depfile that leaves headers out"
+sed -i 's/-MD/-MMD/' build.ninja
+expect 2 0
+forget
+expect 2 0
 
 begin "46: environment, umask, flags and compiler"
 expect 2 0
@@ -340,6 +363,28 @@ expect 2 0
 echo '#define F 1' >forced
 forget
 expect 0 2
+
+begin "85: after any edits, as the compiler alone"
+seed=11
+for round in $(seq 40); do
+  seed=$(((seed * 1103515245 + 12345) % 2147483648))
+  pick=$((seed / 65536))
+  case $((pick % 8)) in
+  0 | 1) echo "#define H $((pick / 8 % 3))" >more/h.h ;;
+  2) echo "#define H $((pick / 8 % 3))" >inc/h.h ;;
+  3) rm -f inc/h.h ;;
+  4) echo "int b(void) { return $((pick / 8 % 3)); }" >b.c ;;
+  5) flags "-DX=$((pick / 8 % 2))" ;;
+  6) forget ;;
+  7) echo mine >a.o ;;
+  esac
+  "$larder" build >out 2>&1 || fail "round $round"
+  # What only appeared in the place of a header is not seen by a step that ran.
+  [ $((pick % 8)) -ne 2 ] && [ $((pick % 8)) -ne 3 ] || { forget && "$larder" build >>out 2>&1; } || fail "round $round"
+  for each in a b; do
+    cc -Iinc -Imore -o check.o -c $each.c && cmp check.o $each.o || fail "$each.o in round $round"
+  done
+done
 
 begin "from a bundle"
 expect 2 0
