@@ -37,6 +37,9 @@ constexpr Argument kArguments[] = {
      "explain keepdepfile keeprsp", false, false, 'd'},
     {"--tool", "TOOL", "look at or clean what is there instead of building", kBuildTools, false, false, 't'},
     {"--env", "NAME", "another environment variable that decides what commands make"},
+    {"--no-restore", "", "run what is due, restore nothing and keep nothing for others"},
+    {"--root", "DIR",
+     "what is made below this directory serves other checkouts; default: the repository's top"},
     {"--generated", "", "with -t clean: remove the manifest's own outputs, too", {}, false, false, 'g'},
     {"--rules", "", "with -t clean: the words are rules, not targets", {}, false, false, 'r'},
     {"TARGET", "", "what to build, or the tool's words; the manifest's defaults without", {}, false, true},
@@ -70,12 +73,14 @@ class BuildCommand {
   // None: go on.
   std::optional<int> read_options();
   std::optional<int> take_lock(bool& has_waited);
+  std::optional<int> find_products();
   int build();
   int tell(build::BuildOutcome outcome);
 
   Call& call_;
   Console& console_;
   build::BuildOptions options_;
+  std::optional<build::ProductCache> products_;
   std::unique_ptr<build::Jobserver> jobserver_;
   build::StopSignals* signals_ = nullptr;
   build::BuildLock lock_;
@@ -108,6 +113,20 @@ std::optional<int> BuildCommand::read_options() {
     jobserver_ = build::Jobserver::of_flags(variable("MAKEFLAGS"));
     if (jobserver_ != nullptr) options_.jobs = UINT32_MAX / 2;
   }
+  return std::nullopt;
+}
+
+// Where outputs are restored from and kept; the store itself is opened when the first is asked for.
+std::optional<int> BuildCommand::find_products() {
+  const Options& settings = call_.options();
+  if (call_.has("--no-restore") || *settings.disable || !*settings.persistent) return std::nullopt;
+  auto root = build::Root::find(std::string(call_.value("--root")));
+  if (!root && call_.has("--root"))
+    return call_.refuse("--root cannot be " + std::string(call_.value("--root")), root.error().what,
+                        "name the directory that the project lies in");
+  if (!root) return std::nullopt;
+  products_.emplace(settings, std::move(*root));
+  options_.products = &*products_;
   return std::nullopt;
 }
 
@@ -228,6 +247,7 @@ int BuildCommand::run() {
     session_.open_log(true);
     return run_build_tool(call_, tool, call_.values("TARGET"), session_);
   }
+  if (const auto code = find_products()) return *code;
   build::StopSignals signals;
   signals_ = &signals;
   return build();
@@ -251,7 +271,10 @@ const Command kBuildCommand{
     "and a step "
     "whose outputs come out the same ends the matter for what is behind it. What was learnt is kept in "
     ".larder below "
-    "the manifest's builddir. Exit code: 0 built, 1 a command failed, 2 the manifest or the command line is "
+    "the manifest's builddir. What compilers make is kept in the store and restored from there where the "
+    "same "
+    "would be made again, in other checkouts too unless it holds their path. Exit code: 0 built, 1 a command "
+    "failed, 2 the manifest or the command line is "
     "wrong, 130 "
     "interrupted. The tools are: clean (removes outputs), targets (lists them; `rule NAME`, `depth N` or "
     "`all`), query "

@@ -172,12 +172,28 @@ void BuildReport::on_finish(build::StepId step, const Counts& counts, int code, 
       text += ' ' + printable(manifest_.path(target));
     print(text + '\n' + manifest_.value(step, "command") + '\n');
   }
-  if (!output.empty()) {
-    std::string text = console_.out_is_terminal() || console_.out_has_colour() ? std::string(output)
-                                                                               : without_colour(output);
-    if (!text.ends_with('\n')) text += '\n';
-    print(text);
+  print_output(output);
+  if (!console_is_taken_) (void)console_.flush();
+}
+
+void BuildReport::print_output(std::string_view output) {
+  if (output.empty()) return;
+  std::string text =
+      console_.out_is_terminal() || console_.out_has_colour() ? std::string(output) : without_colour(output);
+  if (!text.ends_with('\n')) text += '\n';
+  print(text);
+}
+
+void BuildReport::on_restore(build::StepId step, const Counts& counts, std::string_view output) {
+  const std::string line = status(counts) + description(step) + " (restored)";
+  if (!quiet_) {
+    if (!console_.out_is_terminal() || verbose_ || !output.empty()) {
+      print(line + '\n');
+    } else {
+      draw(line);
+    }
   }
+  print_output(output);
   if (!console_is_taken_) (void)console_.flush();
 }
 

@@ -18,6 +18,7 @@ class BuildReport final : public build::BuildListener {
 
   void on_start(build::StepId step, const Counts& counts) override;
   void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;
+  void on_restore(build::StepId step, const Counts& counts, std::string_view output) override;
   int on_tick(const Counts& counts) override;
   void on_explain(const std::string& text) override;
   void on_warning(const std::string& what) override;
@@ -30,6 +31,7 @@ class BuildReport final : public build::BuildListener {
   void draw(const std::string& line);
   void print(const std::string& text);
   bool is_on_console(build::StepId step) const;
+  void print_output(std::string_view output);
 
   Console& console_;
   const build::Manifest& manifest_;

@@ -30,7 +30,12 @@ Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingred
       listener_(listener),
       present_(manifest, history),
       plan_(manifest, history, present_, ingredients),
-      processes_(signals) {}
+      processes_(signals) {
+  if (options.products != nullptr && !options.is_dry) {
+    restorer_ = std::make_unique<Restorer>(manifest, history, present_, plan_, ingredients, signals,
+                                           *options.products);
+  }
+}
 
 BuildListener::Counts Build::counts() const {
   return {finished_, std::max(total_, finished_ + static_cast<unsigned>(processes_.running())),
@@ -136,6 +141,13 @@ bool Build::start_some() {
   waits_for_token_ = false;  // else what cannot start for another reason would watch the tokens, without end
   while (!ready_.empty()) {
     const StepId step = ready_.top().step;
+    if (restorer_ != nullptr && !asked_.contains(step)) {
+      const Urgent urgent = ready_.top();
+      ready_.pop();
+      if (restore(step)) return true;
+      ready_.push(urgent);
+      continue;
+    }
     const std::uint32_t pool = manifest_.step(step).pool;
     const unsigned depth = manifest_.pools()[pool].depth;
     if (depth != 0 && pool_running_[pool] >= depth) {
@@ -165,13 +177,12 @@ bool Build::make_parents(const std::string& path) {
   return true;
 }
 
-void Build::start(StepId step) {
+// A step as it is before its command runs.
+Build::Job Build::describe(StepId step, const std::string& command) {
   Job job;
   job.step = step;
-  const std::string command = manifest_.value(step, "command");
   job.depfile = manifest_.plain_value(step, "depfile");
   job.response = manifest_.plain_value(step, "rspfile");
-  const bool on_console = manifest_.step(step).pool == kConsolePool;
   std::vector<TargetId> inputs(manifest_.inputs(step).begin(), manifest_.inputs(step).end());
   job.declared = static_cast<unsigned>(inputs.size());
   ingredients_.append_programs(command, inputs);
@@ -181,7 +192,20 @@ void Build::start(StepId step) {
     job.inputs.push_back(present_[input]);
     if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
   }
+  job.targets = std::move(inputs);
   job.command = plan_.command_digest(step);
+  return job;
+}
+
+void Build::start(StepId step) {
+  const std::string command = manifest_.value(step, "command");
+  const bool on_console = manifest_.step(step).pool == kConsolePool;
+  Job job = describe(step, command);
+  if (const auto asked = asked_.find(step); asked != asked_.end()) {
+    // What was asked for must be what runs.
+    if (asked->second != nullptr && asked->second->inputs == job.inputs) job.asked = asked->second;
+    asked_.erase(asked);
+  }
   const std::string response = job.response.empty() ? "" : manifest_.value(step, "rspfile_content");
   std::string trouble;
   for (const TargetId output : manifest_.outputs(step))

@@ -14,6 +14,7 @@
 #include "build/log.hpp"
 #include "build/plan.hpp"
 #include "build/processes.hpp"
+#include "build/restorer.hpp"
 
 namespace larder::build {
 
@@ -25,6 +26,7 @@ struct BuildOptions {
   bool explains = false;
   bool keeps_depfiles = false;
   bool keeps_responses = false;
+  ProductCache* products = nullptr;  // what commands make is restored from there; null: every command runs
 };
 
 // Hears what a build does.
@@ -41,6 +43,11 @@ class BuildListener {
   virtual void on_start(StepId step, const Counts& counts) = 0;
   // `code` as a shell says it; `output` is what the command wrote.
   virtual void on_finish(StepId step, const Counts& counts, int code, std::string_view output) = 0;
+  // Its outputs were restored and `output` is what its command had written; it was never started.
+  virtual void on_restore(StepId step, const Counts& counts, std::string_view output) {
+    on_start(step, counts);
+    on_finish(step, counts, 0, output);
+  }
   // Some time has passed and nothing ended. How long until the next call, in milliseconds; -1: never.
   virtual int on_tick(const Counts& counts) = 0;
   virtual void on_explain(const std::string& text) = 0;
@@ -56,7 +63,7 @@ class Build {
 
   // Errors: what keeps the plan from being made. A command that fails is an outcome.
   Result<BuildOutcome> make(std::span<const TargetId> roots);
-  // Whether a step's command ran, in any call of make().
+  // Whether a step's command ran or its outputs were restored, in any call of make().
   bool has_run(StepId step) const noexcept { return ran_.contains(step); }
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
@@ -67,11 +74,14 @@ class Build {
     std::int64_t started_ns;  // by the clock of files
     std::chrono::steady_clock::time_point started;
     std::vector<ContentId> inputs;  // declared ones and programs, as they were before
+    std::vector<TargetId> targets;  // whose they are
     std::vector<TargetId> watched;  // those of them that are files
     Digest command;
     unsigned declared = 0;
     std::string depfile;
+    bool has_depfile = false;  // the command wrote it
     std::string response;
+    std::shared_ptr<Restorer::Asked> asked;  // null: its product is not kept
   };
   struct Urgent {
     std::uint64_t urgency;
@@ -87,9 +97,16 @@ class Build {
   bool start_some();
   bool may_start_more();
   void start(StepId step);
+  Job describe(StepId step, const std::string& command);
+  bool restore(StepId step);
   Result<void> finish(Processes::Ended ended);
   // What a command that succeeded has told, made and read. False: it must run again, or failed after all.
   bool take_results(Job& job, std::string& output, int& code);
+  void record(const Job& job, std::span<const ContentId> read, std::span<const ContentId> outputs,
+              std::uint32_t duration_ms);
+  void keep_product(const Job& job, const std::vector<TargetId>& discovered,
+                    const std::vector<ContentId>& outputs, std::string_view output);
+  void explain_restoring(StepId step, std::string_view what, const std::string& why);
   bool learn_depfile(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
   bool made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output, int& code);
   bool are_inputs_unchanged(Job& job, const std::vector<TargetId>& discovered, std::string& changed);
@@ -114,6 +131,9 @@ class Build {
   Present present_;
   Plan plan_;
   Processes processes_;
+  std::unique_ptr<Restorer> restorer_;  // null: nothing is restored
+  std::unordered_map<StepId, std::shared_ptr<Restorer::Asked>>
+      asked_;  // of steps that must run; null: not asked
   std::vector<TargetId> roots_;
   std::priority_queue<Urgent> ready_;
   std::vector<std::vector<StepId>> pool_waiting_;

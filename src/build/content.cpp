@@ -139,7 +139,7 @@ Digested digest(const char* path, bool as_output) noexcept {
     result.seen.kind = Kind::file;
     const auto bytes = digest_of_file(fd, static_cast<std::size_t>(status.st_size));
     if (bytes) {
-      result.digest = marked(*bytes, (status.st_mode & 0111) != 0 ? 1 : 0);
+      result.digest = marked(*bytes, (status.st_mode & 0111) != 0 ? 1 : 0);  // as digest_of_bytes
     } else {
       result.digest = digest_of_number(static_cast<std::uint64_t>(errno), 5);
       result.is_settled = false;
@@ -153,6 +153,10 @@ Digested digest(const char* path, bool as_output) noexcept {
   }
   ::close(fd);
   return result;
+}
+
+Digest digest_of_bytes(BytesView bytes, bool may_execute) noexcept {
+  return marked(format::checksum(bytes), may_execute ? 1 : 0);
 }
 
 std::string hex(const Digest& digest) {

@@ -54,6 +54,9 @@ struct Digested {
 // read. A file that cannot be read has the digest of its errno. `missing` when there is nothing.
 Digested digest(const char* path, bool as_output) noexcept;
 
+// What digest() says of a file that holds `bytes`.
+Digest digest_of_bytes(BytesView bytes, bool may_execute) noexcept;
+
 std::string hex(const Digest& digest);
 
 }  // namespace larder::build

@@ -89,6 +89,7 @@ Ingredients::Ingredients(Manifest& manifest, const std::vector<std::string>& mor
   std::vector<std::string> others = more;
   std::sort(others.begin(), others.end());
   for (const std::string& name : others) append_variable(surroundings_, name);
+  more_ = std::move(others);
   const char* const path = std::getenv("PATH");
   path_ = path == nullptr ? "/bin:/usr/bin" : path;
   const Digest digest = format::checksum(as_bytes(surroundings_));
@@ -102,6 +103,15 @@ Digest Ingredients::command(std::string_view command, std::string_view response)
   if (command.find('$') != command.npos)
     for (const std::string_view name : variables(command)) append_variable(text_, std::string(name));
   return format::checksum(as_bytes(text_));
+}
+
+std::vector<std::string> Ingredients::names(std::string_view command) const {
+  std::vector<std::string> names = environment_names();
+  names.insert(names.end(), more_.begin(), more_.end());
+  for (const std::string_view name : variables(command)) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 TargetId Ingredients::resolve(std::string_view program) {

@@ -22,6 +22,8 @@ class Ingredients {
   Ingredients(Manifest& manifest, const std::vector<std::string>& more);
 
   Digest command(std::string_view command, std::string_view response) const;
+  // Names of the variables that decide what `command` makes, each once.
+  std::vector<std::string> names(std::string_view command) const;
   // Files that the programs in `command` are found as, without those that a step makes. May number new
   // targets.
   void append_programs(std::string_view command, std::vector<TargetId>& targets);
@@ -31,6 +33,7 @@ class Ingredients {
 
   Manifest& manifest_;
   std::string surroundings_;  // directory and environment, canonical
+  std::vector<std::string> more_;
   std::string path_;
   std::unordered_map<std::string, TargetId> resolved_;
   mutable std::string text_;

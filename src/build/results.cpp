@@ -60,6 +60,7 @@ bool Build::learn_depfile(Job& job, std::vector<TargetId>& discovered, std::stri
       return false;
     }
     if (text) {
+      job.has_depfile = true;
       Result<std::vector<std::string>> read = read_depfile(job.depfile, *text);
       if (!read) {
         output += "larder: " + read.error().what + '\n';
@@ -171,31 +172,36 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
                          " runs; the step is made again next time");
     return true;
   }
-  const bool is_generator = manifest_.is_set(step, "generator");
   bool is_known = made_all;
   for (const ContentId input : job.inputs) is_known = is_known && input != kMissing;
-  Run run;
   std::vector<ContentId> read;
   for (const TargetId target : discovered) {
     if (present_[target] == kMissing) continue;
     read.push_back(present_[target]);
   }
   if (!is_known) return true;
+  const auto took = std::chrono::steady_clock::now() - job.started;
+  record(job, read, outputs,
+         static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  keep_product(job, discovered, outputs, output);
+  return true;
+}
+
+void Build::record(const Job& job, std::span<const ContentId> read, std::span<const ContentId> outputs,
+                   std::uint32_t duration_ms) {
+  Run run;
   run.command = job.command;
   run.inputs = job.inputs;
   run.declared = job.declared;
   run.discovered = read;
   run.outputs = outputs;
-  run.is_generator = is_generator;
-  const auto took = std::chrono::steady_clock::now() - job.started;
-  run.duration_ms =
-      static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
-  if (is_generator) {
+  run.is_generator = manifest_.is_set(job.step, "generator");
+  run.duration_ms = duration_ms;
+  if (run.is_generator) {
     run.inputs = run.inputs.first(job.declared);
   }
-  history_.keep(manifest_.outputs(step)[0], run);
-  plan_.unlearn(step);
-  return true;
+  history_.keep(manifest_.outputs(job.step)[0], run);
+  plan_.unlearn(job.step);
 }
 
 // An interrupted command may leave outputs that look whole.

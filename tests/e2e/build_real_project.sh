@@ -1,6 +1,7 @@
 #!/bin/bash
 # yaml-cpp, from Debian's source package, configured by CMake as it is: `larder build` makes what ninja makes, to the
-# byte; then touching everything runs nothing, and a comment in a header compiles and links nothing.
+# byte; then touching everything runs nothing, and a comment in a header compiles and links nothing; what
+# was removed, and a second checkout, compile nothing.
 # Usage: build_real_project.sh LARDER
 # shellcheck disable=SC2015 # what fails either way fails
 set -u
@@ -66,4 +67,28 @@ compiled=$(grep -c 'Building CXX' log)
 sums >after
 cmp by_ninja after || fail "a comment changed an output"
 quiet "after the comment"
-echo "yaml-cpp: $commands commands cold, outputs as ninja's; none when all is touched; $compiled compiled and nothing linked for a comment"
+
+# All that is compiled comes back, bit by bit; only links run.
+restores() {
+  "$larder" build -C "$2" >log 2>&1 || fail "$1"
+  ! grep '^\[' log | grep -v '(restored)$' | grep -q 'Building CXX' || fail "$1: something was compiled"
+  restored=$(grep -c '(restored)$' log)
+  [ "$restored" -ge 20 ] || fail "$1: only $restored steps were restored"
+}
+rm -rf out
+configure
+restores "restored" out
+sums >restored_sums
+cmp by_ninja restored_sums || fail "what was restored is not what ninja makes"
+# Another checkout: with the root left out of what is made.
+mkdir one two
+for each in one two; do
+  (cd $each && cp -r ../src . && mkdir .git && cmake -G Ninja -S src -B out -DCMAKE_BUILD_TYPE=Debug \
+    -DYAML_CPP_BUILD_TESTS=OFF -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=. -gno-record-gcc-switches" >>../log 2>&1) ||
+    fail "configure $each"
+done
+"$larder" build -C one/out >log 2>&1 || fail "one checkout"
+restores "another checkout" two/out
+cmp one/out/libyaml-cppd.a two/out/libyaml-cppd.a || fail "the second checkout's library is another"
+
+echo "yaml-cpp: $commands commands cold, outputs as ninja's; none when all is touched; $compiled compiled and nothing linked for a comment; $restored restored in a second checkout"

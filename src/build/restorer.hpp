@@ -1,0 +1,110 @@
+// Restores what commands made from a Cache, and keeps it there. Used by one thread.
+//
+// Two recipes lead to a product. The first holds what is known before the command runs: its text, the
+// environment, the compiler, the declared inputs with their contents; its product is the closures, the sets
+// of files that the command was found to read besides. The second adds the files of one closure as they are
+// now, and those that could have stood in their place. The project's root stands in both as a placeholder;
+// where what was made holds the root, the product lies under a third recipe that names the root, and the
+// second one leads to a note that says so.
+//
+// R1  A product is kept only of a run that the log keeps, from contents that the log's record holds.
+// R2  Whatever is restored is held against the digests of what the command made before it counts.
+// R3  What goes wrong here is a command that runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "build/file_proofs.hpp"
+#include "build/known_command.hpp"
+#include "build/plan.hpp"
+#include "build/product_cache.hpp"
+#include "build/shadows.hpp"
+#include "format/step_product.hpp"
+#include "larder/recipe.hpp"
+
+namespace larder::build {
+
+class Restorer {
+ public:
+  Restorer(Manifest& manifest, History& history, Present& present, Plan& plan, const Ingredients& ingredients,
+           const StopSignals& signals, ProductCache& products)
+      : manifest_(manifest),
+        history_(history),
+        present_(present),
+        plan_(plan),
+        ingredients_(ingredients),
+        products_(products),
+        proofs_(history),
+        commands_(signals) {}
+
+  // A step as it is before its command runs.
+  struct Asked {
+    StepId step = kNone;
+    std::string command;
+    std::string depfile;            // empty: it has none
+    std::string response;           // the path of its response file
+    std::vector<TargetId> targets;  // declared inputs, then programs
+    std::vector<ContentId> inputs;  // what was in them
+    unsigned declared = 0;          // how many the manifest declares
+    bool keeps_depfile = false;     // it stays where it is, as outputs do
+    // From here on by ask().
+    std::string why_not;  // why its product can be neither found nor kept; empty: it can
+    std::vector<std::pair<std::string, std::string>> ingredients;  // of the first recipe
+    std::vector<TargetId> files;                                   // whose contents are in them
+    std::vector<std::string> includes;                             // directories of headers
+    Bytes closures;                                                // those that are kept
+  };
+  void ask(Asked& asked);
+
+  struct Restored {
+    std::vector<ContentId> discovered;
+    std::vector<ContentId> outputs;
+    std::uint32_t duration_ms = 0;
+    std::string said;
+  };
+  // True: the outputs are there now, as the command would have made them. Else `why` says what was in the
+  // way; some outputs may be there. Directories for them must be.
+  bool restore(Asked& asked, Restored& restored, std::string& why);
+
+  // What a run of it came to, as the log records it.
+  struct Outcome {
+    const std::vector<TargetId>& discovered;
+    const std::vector<ContentId>& outputs;
+    std::string_view said;
+    std::uint32_t duration_ms = 0;
+    std::int64_t began_ns = 0;  // by the clock of files
+    bool has_depfile = false;   // it wrote one
+  };
+  // Keeps what the command made. Nothing when it is kept, else why not.
+  std::string keep(const Asked& asked, const Outcome& outcome);
+
+ private:
+  bool add_input(Asked& asked, TargetId target, unsigned depth);
+  void add_named(Asked& asked, const std::vector<std::string>& named);
+  void add_environment(Asked& asked);
+  bool add_file(Asked& asked, std::string_view name, TargetId target);
+  // The second recipe. None when a file is not there or cannot be read; `why` says so.
+  std::optional<Recipe> whole_recipe(const Asked& asked, const std::vector<TargetId>& discovered,
+                                     std::int64_t began_ns, std::string& why);
+  bool lay_out(const Asked& asked, const format::StepProduct& product, Restored& restored, std::string& why);
+  // Whether the file still is what it was when it was looked at.
+  bool is_still(TargetId target) const;
+  std::string root_in(const Asked& asked, const format::StepProduct& product) const;
+  void keep_closure(Cache& cache, const Asked& asked, const std::vector<TargetId>& discovered);
+  std::string path(TargetId target) const { return std::string(manifest_.path(target)); }
+
+  Manifest& manifest_;
+  History& history_;
+  Present& present_;
+  Plan& plan_;
+  const Ingredients& ingredients_;
+  ProductCache& products_;
+  FileProofs proofs_;
+  KnownCommands commands_;
+  Shadows shadows_;
+};
+
+}  // namespace larder::build
