@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
+#include "base/hex.hpp"
 #include "build/log.hpp"
 #include "build/write_file.hpp"
 
@@ -20,16 +22,6 @@ constexpr std::string_view kProduct = "build-step";
 constexpr std::string_view kClosures = "build-step-files";
 constexpr unsigned kAliasDepthMax = 32;
 constexpr std::string_view kNothingKept = "nothing is kept of it with these inputs";
-
-std::string hex_of(const std::array<unsigned char, 32>& digest) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 Recipe recipe_of(std::string_view kind, const std::vector<std::pair<std::string, std::string>>& ingredients) {
   Recipe recipe(kind);
@@ -80,7 +72,7 @@ bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
   } else if (!proof.why_not.empty()) {
     asked.why_not = file + ' ' + std::string(proof.why_not);
   } else {
-    asked.ingredients.emplace_back(std::move(ingredient), hex_of(proof.digest));
+    asked.ingredients.emplace_back(std::move(ingredient), to_hex(std::as_bytes(std::span(proof.digest))));
     return true;
   }
   return false;
@@ -209,7 +201,7 @@ std::optional<Recipe> Restorer::whole_recipe(const Asked& asked, const std::vect
     if (!proof.is_known) why = path(target) + " cannot be read, or is being written";
     if (!proof.why_not.empty()) why = path(target) + ' ' + std::string(proof.why_not);
     if (!why.empty()) return std::nullopt;
-    recipe.add("file " + name, hex_of(proof.digest));
+    recipe.add("file " + name, to_hex(std::as_bytes(std::span(proof.digest))));
     found.push_back(path(target));
   }
   for (unsigned i = 0; i < asked.declared; ++i) found.push_back(path(asked.targets[i]));
