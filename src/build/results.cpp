@@ -131,6 +131,7 @@ bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discover
     changed = manifest_.path(target);
   }
   for (const TargetId target : discovered) {
+    if (has_changed_since(job, target)) changed = manifest_.path(target);
     if (present_.is_looked(target)) {
       if (present_.is_untouched(target)) continue;
       const ContentId before = present_[target];
