@@ -1,14 +1,8 @@
 #include "build/build.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
 
+#include "tool/build_options.hpp"
 #include "tool/build_report.hpp"
 #include "tool/build_session.hpp"
 
@@ -16,27 +10,19 @@ namespace larder::tool {
 namespace {
 
 constexpr unsigned kReloadsMax = 100;
-constexpr int kLockPauseMs = 20;  // until a lock that another build holds is tried again
 
 constexpr Argument kArguments[] = {
-    {"--directory", "DIR", "work in this directory", {}, false, false, 'C'},
-    {"--file", "FILE", "read this manifest instead of build.ninja", {}, false, false, 'f'},
-    {"--jobs", "N", "run at most so many commands at once; 0: no limit", {}, false, false, 'j'},
-    {"--keep-going",
-     "N",
-     "go on until so many commands failed; 0: as far as possible",
-     {},
-     false,
-     false,
-     'k'},
-    {"--load", "N", "start nothing more while the load average is above this", {}, false, false, 'l'},
+    kBuildDirectory,
+    kBuildFile,
+    kBuildJobs,
+    kBuildKeepGoing,
+    kBuildLoad,
     {"--dry-run", "", "say what would run, run nothing", {}, false, false, 'n'},
-    {"--verbose", "", "show whole commands", {}, false, false, 'v'},
-    {"--quiet", "", "show only what fails and what commands say"},
-    {"--debug", "WHAT", "say why commands run, or keep files that are removed otherwise",
-     "explain keepdepfile keeprsp", false, false, 'd'},
+    kBuildVerbose,
+    kBuildQuiet,
+    kBuildDebug,
     {"--tool", "TOOL", "look at or clean what is there instead of building", kBuildTools, false, false, 't'},
-    {"--env", "NAME", "another environment variable that decides what commands make"},
+    kBuildEnv,
     {"--no-restore", "", "run what is due, restore nothing and keep nothing for others"},
     {"--root", "DIR",
      "what is made below this directory serves other checkouts; default: the repository's top"},
@@ -45,34 +31,12 @@ constexpr Argument kArguments[] = {
     {"TARGET", "", "what to build, or the tool's words; the manifest's defaults without", {}, false, true},
 };
 
-// How many commands run at once unless somebody says it: some wait for the disk.
-unsigned default_jobs() {
-  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1u);
-  return cores == 1 ? 2 : cores == 2 ? 3 : cores + 2;
-}
-
-bool read_count(const Call& call, std::string_view argument, unsigned& count) {
-  if (!call.has(argument)) return true;
-  const std::string_view text = call.value(argument);
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
-}
-
-// Those of the build itself: make's and ninja's, not larder's.
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 class BuildCommand {
  public:
   explicit BuildCommand(Call& call) : call_(call), console_(call.console()) {}
   int run();
 
  private:
-  // None: go on.
-  std::optional<int> read_options();
-  std::optional<int> take_lock(bool& has_waited);
   std::optional<int> find_products();
   int build();
   int tell(build::BuildOutcome outcome);
@@ -87,35 +51,6 @@ class BuildCommand {
   BuildSession session_;
 };
 
-std::optional<int> BuildCommand::read_options() {
-  options_.jobs = default_jobs();
-  for (const auto& [argument, count] :
-       {std::pair("--jobs", &options_.jobs), std::pair("--keep-going", &options_.failures_max)}) {
-    if (!read_count(call_, argument, *count))
-      return call_.refuse(std::string(argument) + " cannot be " + std::string(call_.value(argument)),
-                          "it takes a number, 0 or more", "write " + std::string(argument) + " 4");
-  }
-  if (options_.jobs == 0) options_.jobs = UINT32_MAX / 2;
-  if (call_.has("--load")) {
-    const std::string text(call_.value("--load"));
-    char* end = nullptr;
-    options_.load_max = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || *end != '\0' || !(options_.load_max > 0))
-      return call_.refuse("--load cannot be " + text, "it takes a number above 0", "write --load 4.5");
-  }
-  options_.is_dry = call_.has("--dry-run");
-  for (const std::string& word : call_.values("--debug")) {
-    if (word == "explain") options_.explains = true;
-    if (word == "keepdepfile") options_.keeps_depfiles = true;
-    if (word == "keeprsp") options_.keeps_responses = true;
-  }
-  if (!call_.has("--jobs") && !options_.is_dry) {
-    jobserver_ = build::Jobserver::of_flags(variable("MAKEFLAGS"));
-    if (jobserver_ != nullptr) options_.jobs = UINT32_MAX / 2;
-  }
-  return std::nullopt;
-}
-
 // Where outputs are restored from and kept; the store itself is opened when the first is asked for.
 std::optional<int> BuildCommand::find_products() {
   const Options& settings = call_.options();
@@ -127,19 +62,6 @@ std::optional<int> BuildCommand::find_products() {
   if (!root) return std::nullopt;
   products_.emplace(settings, std::move(*root));
   options_.products = &*products_;
-  return std::nullopt;
-}
-
-std::optional<int> BuildCommand::take_lock(bool& has_waited) {
-  const std::string directory = build::log_directory(*session_.manifest);
-  Result<bool> taken = lock_.take(directory);
-  has_waited = taken && !*taken;
-  if (has_waited) {
-    console_.err("larder: another build is at work here; this one begins when it has ended\n");
-    while (taken && !*taken && signals_->wait(kLockPauseMs) == 0) taken = lock_.take(directory);
-    if (signals_->received() != 0) return kInterrupted;
-  }
-  if (!taken) return refuse_build(console_, "nothing can be kept of this build: " + taken.error().what);
   return std::nullopt;
 }
 
@@ -163,14 +85,14 @@ int BuildCommand::tell(build::BuildOutcome outcome) {
 }
 
 int BuildCommand::build() {
-  std::string format = variable("NINJA_STATUS");
-  if (format.empty()) format = "[%f/%t] ";
+  const std::string format = build_status_format();
   bool is_locked = false;
   for (unsigned reloads = 0;; ++reloads) {
     if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
     if (!options_.is_dry && !is_locked) {
       bool has_waited = false;
-      if (const auto code = take_lock(has_waited)) return *code;
+      if (const auto code = take_build_lock(console_, *session_.manifest, *signals_, lock_, has_waited))
+        return *code;
       is_locked = true;
       if (has_waited) continue;  // whoever had it may have made the manifest anew
     }
@@ -180,7 +102,7 @@ int BuildCommand::build() {
       console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
                    '\n');
     build::Ingredients ingredients(manifest, call_.values("--env"));
-    BuildReport report(console_, manifest, format, std::min(options_.jobs, default_jobs()),
+    BuildReport report(console_, manifest, format, std::min(options_.jobs, default_build_jobs()),
                        call_.has("--verbose"), call_.has("--quiet"));
     build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_,
                       jobserver_.get(), report);
@@ -223,15 +145,8 @@ int BuildCommand::build() {
 }
 
 int BuildCommand::run() {
-  if (const auto code = read_options()) return *code;
-  if (call_.has("--directory")) {
-    const std::string directory(call_.value("--directory"));
-    if (::chdir(directory.c_str()) != 0)
-      return call_.refuse("cannot work in " + directory, std::strerror(errno),
-                          "name a directory that is there");
-    if (!call_.has("--tool") && !call_.has("--quiet"))
-      console_.out("larder: Entering directory `" + directory + "'\n");
-  }
+  if (const auto code = read_build_options(call_, options_, jobserver_)) return *code;
+  if (const auto code = enter_build_directory(call_)) return *code;
   session_.file = call_.has("--file") ? std::string(call_.value("--file")) : "build.ninja";
   build::make_canonical(session_.file);
   if (call_.has("--tool")) {
@@ -241,7 +156,8 @@ int BuildCommand::run() {
     signals_ = &signals;
     bool has_waited = false;
     if (tool == "clean" && !options_.is_dry)
-      if (const auto code = take_lock(has_waited)) return *code;
+      if (const auto code = take_build_lock(console_, *session_.manifest, *signals_, lock_, has_waited))
+        return *code;
     if (has_waited)
       if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
     session_.open_log(true);

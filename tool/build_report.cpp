@@ -197,6 +197,11 @@ void BuildReport::on_restore(build::StepId step, const Counts& counts, std::stri
   if (!console_is_taken_) (void)console_.flush();
 }
 
+void BuildReport::on_cancel(build::StepId step) {
+  running_.erase(step);
+  if (is_on_console(step)) console_is_taken_ = false;
+}
+
 int BuildReport::on_tick(const Counts& counts) {
   if (quiet_ || !console_.out_is_terminal() || verbose_ || running_.empty()) return -1;
   const auto oldest = std::min_element(running_.begin(), running_.end(),

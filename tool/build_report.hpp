@@ -19,9 +19,12 @@ class BuildReport final : public build::BuildListener {
   void on_start(build::StepId step, const Counts& counts) override;
   void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;
   void on_restore(build::StepId step, const Counts& counts, std::string_view output) override;
+  void on_cancel(build::StepId step) override;
   int on_tick(const Counts& counts) override;
   void on_explain(const std::string& text) override;
   void on_warning(const std::string& what) override;
+  // Time counts from here.
+  void begin() { began_ = std::chrono::steady_clock::now(); }
   // Leaves the terminal's cursor on an empty line.
   void end();
 

@@ -7,11 +7,17 @@ namespace larder::tool {
 namespace {
 
 constexpr std::size_t kSuggestAmongMax = 20'000;
+constexpr int kLockPauseMs = 20;  // until a lock that another build holds is tried again
 
 }  // namespace
 
 Result<void> BuildSession::read() {
-  auto text = build::read_manifest(file, [](const std::string& path) { return build::read_text_file(path); });
+  texts.clear();
+  auto text = build::read_manifest(file, [&](const std::string& path) {
+    auto one = build::read_text_file(path);
+    if (one) texts.emplace_back(path, format::checksum(as_bytes(*one)));
+    return one;
+  });
   if (!text) return tl::unexpected(text.error());
   log.reset();
   history.reset();
@@ -19,10 +25,32 @@ Result<void> BuildSession::read() {
   return {};
 }
 
+bool BuildSession::is_as_read() const {
+  for (const auto& [path, digest] : texts) {
+    const auto text = build::read_text_file(path);
+    if (!text || format::checksum(as_bytes(*text)) != digest) return false;
+  }
+  return true;
+}
+
 void BuildSession::open_log(bool read_only) {
   history = std::make_unique<build::History>();
   log = std::make_unique<build::Log>();
   log->open(file, *manifest, *history, read_only);
+}
+
+std::optional<int> take_build_lock(Console& console, const build::Manifest& manifest,
+                                   build::StopSignals& signals, build::BuildLock& lock, bool& has_waited) {
+  const std::string directory = build::log_directory(manifest);
+  Result<bool> taken = lock.take(directory);
+  has_waited = taken && !*taken;
+  if (has_waited) {
+    console.err("larder: another build is at work here; this one begins when it has ended\n");
+    while (taken && !*taken && signals.wait(kLockPauseMs) == 0) taken = lock.take(directory);
+    if (build::StopSignals::received() != 0) return kInterrupted;
+  }
+  if (!taken) return refuse_build(console, "nothing can be kept of this build: " + taken.error().what);
+  return std::nullopt;
 }
 
 Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manifest,

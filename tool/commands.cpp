@@ -13,6 +13,7 @@ extern const Command kClearCommand;
 extern const Command kExportCommand;
 extern const Command kImportCommand;
 extern const Command kBuildCommand;
+extern const Command kWatchCommand;
 extern const Command kCcCommand;
 extern const Command kReuseReportCommand;
 extern const Command kConfigCommand;
@@ -24,10 +25,10 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kRunCommand,         &kBuildCommand,   &kCcCommand,     &kReuseReportCommand, &kStatsCommand,
-    &kLsCommand,          &kShowCommand,    &kWhyCommand,    &kVerifyCommand,      &kGcCommand,
-    &kClearCommand,       &kExportCommand,  &kImportCommand, &kConfigCommand,      &kDoctorCommand,
-    &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
+    &kRunCommand,    &kBuildCommand,       &kWatchCommand,   &kCcCommand,     &kReuseReportCommand,
+    &kStatsCommand,  &kLsCommand,          &kShowCommand,    &kWhyCommand,    &kVerifyCommand,
+    &kGcCommand,     &kClearCommand,       &kExportCommand,  &kImportCommand, &kConfigCommand,
+    &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

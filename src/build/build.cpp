@@ -56,7 +56,7 @@ void Build::count_plan() {
 
 Result<void> Build::plan_anew() {
   needs_plan_ = false;
-  if (auto made = plan_.make(roots_); !made) return made;
+  if (auto made = plan_roots(); !made) return made;
   count_plan();
   ready_ = {};
   pool_waiting_.assign(manifest_.pools().size(), {});
@@ -265,6 +265,10 @@ Result<void> Build::finish(Processes::Ended ended) {
     is_stopped_ = true;
     return {};
   }
+  if (changes_ != nullptr && (job.is_cancelled || plan_.is_touched(step))) {
+    drop_superseded(job, code);
+    return {};
+  }
   const auto before = history_.run(manifest_.outputs(step)[0]);
   const std::uint64_t expected = before ? before->duration_ms : 0;
   std::vector<ContentId> old_outputs;
@@ -272,6 +276,7 @@ Result<void> Build::finish(Processes::Ended ended) {
   left_ms_ -= std::min(left_ms_, expected);
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
+  if (changes_ != nullptr && !plan_.take_discovered(step)) needs_whole_ = true;
   if (!is_final) {  // it runs again
     plan_.set_state(step, State::unwanted);
     needs_plan_ = true;
@@ -281,10 +286,13 @@ Result<void> Build::finish(Processes::Ended ended) {
   ran_.insert(step);
   listener_.on_finish(step, counts(), code, ended.output);
   if (code != 0) {
+    if (changes_ != nullptr)  // what it left is no change that would have it run again
+      for (const TargetId output : manifest_.outputs(step)) present_.look_again(output);
     fail_step(step);
     return {};
   }
   plan_.set_state(step, State::done);
+  tell_outputs(step, old_outputs);
   remove_dropped_outputs(step, old_outputs);
   settle_step(step);
   log_.flush();
@@ -298,6 +306,8 @@ void Build::interrupt() {
 
 Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
   roots_.assign(roots.begin(), roots.end());
+  needs_whole_ = true;
+  different_.clear();
   finished_ = 0;
   pool_running_.assign(manifest_.pools().size(), 0);
   if (auto planned = plan_anew(); !planned) return tl::unexpected(planned.error());
@@ -315,24 +325,32 @@ Result<BuildOutcome> Build::make(std::span<const TargetId> roots) {
     }
     return any ? BuildOutcome::done : BuildOutcome::nothing_to_do;
   }
+  return work_off();
+}
+
+Result<BuildOutcome> Build::work_off() {
   bool is_interrupted = false;
   auto give_up = std::chrono::steady_clock::time_point::max();
   for (;;) {
+    const int patience = hear_changes();
     if (needs_plan_ && !is_stopped_) {
       if (auto planned = plan_anew(); !planned) {
         trouble_ = std::move(planned);
         is_stopped_ = true;
       }
     }
-    while (!is_stopped_ && !needs_plan_ && start_some()) continue;
+    cancel_touched();
+    while (!is_stopped_ && !needs_plan_ && patience < 0 && start_some()) continue;
     if (needs_plan_ && !is_stopped_) continue;
-    if (processes_.running() == 0) break;
+    if (processes_.running() == 0 && (patience < 0 || is_stopped_ || ready_.empty())) break;
     int timeout = listener_.on_tick(counts());
+    if (patience >= 0 && (timeout < 0 || timeout > patience)) timeout = patience;
     if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs))
       timeout = kLoadPauseMs;
     if (is_interrupted) timeout = 200;
     auto ended =
-        processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1);
+        processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1,
+                        changes_ == nullptr || is_stopped_ ? -1 : changes_->fd());
     if (StopSignals::received() != 0 && !is_interrupted) {
       is_interrupted = true;
       give_up = std::chrono::steady_clock::now() + kPatience;

@@ -15,6 +15,7 @@
 #include "build/plan.hpp"
 #include "build/processes.hpp"
 #include "build/restorer.hpp"
+#include "build/watches.hpp"
 
 namespace larder::build {
 
@@ -48,10 +49,25 @@ class BuildListener {
     on_start(step, counts);
     on_finish(step, counts, 0, output);
   }
+  // It was ended because something that it reads is another by now; it will run again.
+  virtual void on_cancel(StepId /*step*/) {}
   // Some time has passed and nothing ended. How long until the next call, in milliseconds; -1: never.
   virtual int on_tick(const Counts& counts) = 0;
   virtual void on_explain(const std::string& text) = 0;
   virtual void on_warning(const std::string& what) = 0;
+};
+
+// What a build that goes on is told of changes made meanwhile.
+class Changes {
+ public:
+  virtual ~Changes() = default;
+  // Can be read when there may be something; -1: ask in time.
+  virtual int fd() const = 0;
+  // Takes in what was told; then as Watches::patience_ms(true).
+  virtual int patience_ms() = 0;
+  virtual Touched take() = 0;
+  // The manifest is another: this build can only come to an end.
+  virtual bool has_new_manifest() const = 0;
 };
 
 enum class BuildOutcome : std::uint8_t { nothing_to_do, done, failed, interrupted };
@@ -63,6 +79,23 @@ class Build {
 
   // Errors: what keeps the plan from being made. A command that fails is an outcome.
   Result<BuildOutcome> make(std::span<const TargetId> roots);
+  // From now on changes are heard of while commands run: those that they supersede are ended and run again.
+  // PRECONDITION: before make().
+  void hear(Changes& changes) noexcept { changes_ = &changes; }
+  // What make() made, made again after a change: O(what it is behind). Commands that failed, or were not come
+  // to, run again when anything differs, strangers included. PRECONDITION: make(), hear().
+  Result<BuildOutcome> make_again(const Touched& touched);
+  // A dyndep file came out other than it was read: read the manifest again.
+  bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
+  const Present& present() const noexcept { return present_; }
+  // Whether something that is wanted failed, or was not come to.
+  bool has_unfinished() const;
+  // Whether it is known to be as it should be.
+  bool is_made(StepId step) const noexcept {
+    return plan_.state(step) == State::clean || plan_.state(step) == State::done;
+  }
+  // Outputs that came out other than their step's run before had left them, in the last make or make_again.
+  std::span<const TargetId> different() const noexcept { return different_; }
   // Whether a step's command ran or its outputs were restored, in any call of make().
   bool has_run(StepId step) const noexcept { return ran_.contains(step); }
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
@@ -78,6 +111,7 @@ class Build {
     std::vector<TargetId> watched;  // those of them that are files
     Digest command;
     unsigned declared = 0;
+    bool is_cancelled = false;
     std::string depfile;
     bool has_depfile = false;  // the command wrote it
     std::string response;
@@ -92,6 +126,14 @@ class Build {
   };
 
   Result<void> plan_anew();
+  Result<void> plan_roots();
+  Result<BuildOutcome> work_off();
+  int hear_changes();
+  void heed(const Touched& touched);
+  void cancel_touched();
+  void drop_superseded(const Job& job, int code);
+  void tell_outputs(StepId step, std::span<const ContentId> before);
+  bool has_changed_since(const Job& job, TargetId target) const;
   void settle_step(StepId first);  // it is done: whom does that free?
   void consider(StepId step);      // everything before it is done
   bool start_some();
@@ -150,6 +192,11 @@ class Build {
   bool needs_plan_ = false;
   bool is_stopped_ = false;
   bool waits_for_token_ = false;
+  Changes* changes_ = nullptr;
+  bool needs_whole_ = false;
+  std::unordered_map<TargetId, std::chrono::steady_clock::time_point> changed_at_;  // heard of while building
+  std::chrono::steady_clock::time_point cancel_until_ = std::chrono::steady_clock::time_point::max();
+  std::vector<TargetId> different_;
 };
 
 }  // namespace larder::build

@@ -27,6 +27,8 @@ class Ingredients {
   // Files that the programs in `command` are found as, without those that a step makes. May number new
   // targets.
   void append_programs(std::string_view command, std::vector<TargetId>& targets);
+  // Looks for programs anew: others may have come.
+  void forget_programs() { resolved_.clear(); }
 
  private:
   TargetId resolve(std::string_view program);

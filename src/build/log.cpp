@@ -271,6 +271,12 @@ void Log::flush() {
   give_up(said("write " + path_, written < 0 ? errno : ENOSPC));
 }
 
+std::pair<std::uint64_t, std::uint64_t> Log::mark() const noexcept {
+  struct stat status {};
+  if (path_.empty() || ::stat(path_.c_str(), &status) != 0) return {};
+  return {status.st_ino, static_cast<std::uint64_t>(status.st_size)};
+}
+
 void Log::on_path(std::string_view path) {
   if (pending_.size() > kFrameEnough) flush();
   pending_ += static_cast<char>(kPath);

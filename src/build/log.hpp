@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/file.hpp"
 #include "build/history.hpp"
@@ -43,6 +44,8 @@ class Log final : public HistoryLog {
   // Writes what was told since the last time.
   void flush();
   const std::string& trouble() const noexcept { return trouble_; }
+  // Changes whenever anybody writes to the log.
+  std::pair<std::uint64_t, std::uint64_t> mark() const noexcept;
 
   void on_path(std::string_view path) override;
   void on_content(std::uint32_t path, const Digest& digest) override;

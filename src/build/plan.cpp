@@ -124,7 +124,14 @@ Digest Plan::command_digest(StepId step) const {
   return ingredients_.command(manifest_.value(step, "command"), response);
 }
 
+bool Plan::is_alias_taken(StepId step) const noexcept {
+  const auto outputs = manifest_.outputs(step);
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](TargetId output) { return manifest_.is_used(output); });
+}
+
 void Plan::set_alias(StepId step) {
+  if (!manifest_.all_inputs(step).empty() && !is_alias_taken(step)) return;
   const auto inputs = manifest_.inputs(step);
   std::string digests;
   bool is_known = true;
@@ -151,8 +158,10 @@ void Plan::set_alias(StepId step) {
 }
 
 Verdict Plan::judge(StepId step) {
+  if (is_part_ && !touched_[step]) return {};
   if (manifest_.is_phony(step)) {
     set_alias(step);
+    if (is_part_) touch_behind(step);
     return {};
   }
   return judge_with(step, false);
@@ -296,6 +305,7 @@ void Plan::connect() {
   const std::size_t count = manifest_.step_count();
   blocked_.assign(count, 0);
   first_follower_.assign(count + 1, 0);
+  follower_count_.assign(count, 0);
   followers_.clear();
   urgency_.assign(count, 0);
   std::vector<TargetId> discovered;
@@ -318,7 +328,10 @@ void Plan::connect() {
       for (const TargetId input : discovered) look_before(input, false);
     }
   };
-  each_edge([&](StepId producer, StepId) { ++first_follower_[producer + 1]; });
+  each_edge([&](StepId producer, StepId) {
+    ++first_follower_[producer + 1];
+    ++follower_count_[producer];
+  });
   for (std::size_t i = 1; i <= count; ++i) first_follower_[i] += first_follower_[i - 1];
   followers_.resize(first_follower_[count]);
   std::vector<std::uint32_t> next(first_follower_.begin(), first_follower_.end() - 1);
@@ -337,6 +350,7 @@ void Plan::connect() {
 
 Result<void> Plan::make(std::span<const TargetId> roots) {
   roots_.assign(roots.begin(), roots.end());
+  is_part_ = false;
   for (;;) {
     states_.resize(manifest_.step_count(), State::unwanted);
     for (State& state : states_)

@@ -54,14 +54,17 @@ class Plan {
   Result<void> make(std::span<const TargetId> roots);
 
   State state(StepId step) const noexcept { return states_[step]; }
-  void set_state(StepId step, State state) noexcept { states_[step] = state; }
+  void set_state(StepId step, State state) noexcept {
+    states_[step] = state;
+    if ((state == State::done || state == State::running) && step < touched_.size()) touched_[step] = false;
+  }
   // Wanted steps, every one behind those that it needs.
   std::span<const StepId> order() const noexcept { return order_; }
   // How many steps before it are not done.
   std::uint32_t& blocked(StepId step) noexcept { return blocked_[step]; }
   // Steps that wait for this one, one as often as it takes its outputs.
   std::span<const StepId> followers(StepId step) const noexcept {
-    return {followers_.data() + first_follower_[step], first_follower_[step + 1] - first_follower_[step]};
+    return {followers_.data() + first_follower_[step], follower_count_[step]};
   }
   // Whether it may come to run, as far as is known.
   bool may_run(StepId step) const noexcept { return may_run_[step]; }
@@ -81,6 +84,27 @@ class Plan {
   Result<void> load_dyndep(TargetId file);
   Digest command_digest(StepId step) const;
 
+  // For a process that builds again and again (plan_part.cpp): after keep(), make_part() plans only what was
+  // touched since and what is behind that, and judges only what something decisive changed for.
+  void keep();
+  bool is_kept() const noexcept { return !places_.empty(); }
+  // Something that decides the step is another, or it was not finished.
+  void touch(StepId step);
+  void touch_consumers(TargetId target);
+  // Touches whoever takes an output that is not as its consumers last heard.
+  void touch_behind(StepId step);
+  // O(what is touched and behind it). False: only make() can tell.
+  Result<bool> make_part();
+  // What a step was just found to read. False: only make() can tell what comes before what now.
+  bool take_discovered(StepId step);
+  // Since it began to run, or was done.
+  bool is_touched(StepId step) const noexcept { return step < touched_.size() && touched_[step]; }
+  // Before make(), when some that are done were touched.
+  void reopen_touched();
+  bool is_wanted(StepId step) const noexcept { return step < places_.size() && places_[step] != kNone; }
+  // A dyndep file that was read is another now: the manifest must be read again.
+  bool needs_manifest() const noexcept { return needs_manifest_; }
+
  private:
   Result<void> reach(std::span<const TargetId> roots);
   Result<void> name_cycle(std::span<const StepId> open, StepId again) const;
@@ -91,7 +115,12 @@ class Plan {
   Verdict judge_with(StepId step, bool some_are_open);
   bool is_open(TargetId target) const noexcept;
   void set_alias(StepId step);
+  bool is_alias_taken(StepId step) const noexcept;
   void connect();
+  std::vector<StepId> touched_and_behind();
+  Result<void> judge_part(StepId step);
+  template <typename Visit>
+  void each_consumer(TargetId target, const Visit& visit) const;
 
   Manifest& manifest_;
   History& history_;
@@ -102,11 +131,25 @@ class Plan {
   std::vector<bool> may_run_;
   std::vector<std::uint32_t> blocked_;
   std::vector<std::uint32_t> first_follower_;
+  std::vector<std::uint32_t> follower_count_;
   std::vector<StepId> followers_;
   std::vector<std::uint64_t> urgency_;
   std::unordered_map<StepId, std::vector<TargetId>> learned_;
   std::vector<TargetId> roots_;
   std::vector<TargetId> scratch_;
+
+  bool is_part_ = false;  // the present plan is one of make_part()
+  bool needs_manifest_ = false;
+  std::vector<std::uint32_t> places_;  // by step: in the order of all that is wanted; kNone: it is not
+  std::vector<bool> touched_;          // by step
+  std::vector<StepId> touched_list_;
+  std::vector<ContentId> heard_;  // by target: the content that its consumers were touched for
+  // Steps by what they take, as a list behind each target; what was discovered since stands in more_.
+  std::vector<std::uint32_t> first_consumer_;
+  std::vector<StepId> consumers_;
+  std::unordered_map<TargetId, std::vector<StepId>> more_consumers_;
+  std::vector<std::uint32_t> reached_;  // by step: in which part
+  std::uint32_t part_ = 0;
 };
 
 }  // namespace larder::build

@@ -18,6 +18,10 @@ class Present {
 
   // Looks at those that were not looked at yet. O(files), in parallel when there are many.
   void look(std::span<const TargetId> targets);
+  // As if it had not been looked at: the next look() goes by its fingerprint.
+  void forget(TargetId target) noexcept {
+    if (target < now_.size()) now_[target] = kNone;
+  }
   // Looks anew, whatever is known: after a command that may have written it.
   ContentId look_again(TargetId target);
   bool is_looked(TargetId target) const noexcept { return target < now_.size() && now_[target] != kNone; }

@@ -161,7 +161,7 @@ Processes::Ended Processes::end(std::size_t index, int status) {
   return ended;
 }
 
-std::optional<Processes::Ended> Processes::wait(int timeout_ms, int also_fd) {
+std::optional<Processes::Ended> Processes::wait(int timeout_ms, int also_fd, int another_fd) {
   for (;;) {
     std::vector<pollfd> polled;
     for (std::size_t i = 0; i < children_.size(); ++i) {
@@ -173,7 +173,8 @@ std::optional<Processes::Ended> Processes::wait(int timeout_ms, int also_fd) {
       }
       polled.push_back({child.output_fd >= 0 ? child.output_fd : child.pid_fd, POLLIN, 0});
     }
-    if (also_fd >= 0) polled.push_back({also_fd, POLLIN, 0});
+    for (const int fd : {also_fd, another_fd})
+      if (fd >= 0) polled.push_back({fd, POLLIN, 0});
     timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
     const int count =
         ::ppoll(polled.data(), polled.size(), timeout_ms < 0 ? nullptr : &timeout, &signals_.outer_mask());
@@ -196,6 +197,11 @@ void Processes::signal_all(int signal) noexcept {
   // What is on the console has the signal from the terminal, unless it came from elsewhere; a second one does
   // no harm.
   for (const Child& child : children_) ::kill(child.on_console ? child.pid : -child.pid, signal);
+}
+
+void Processes::signal_one(unsigned number, int signal) noexcept {
+  for (const Child& child : children_)
+    if (child.number == number) ::kill(child.on_console ? child.pid : -child.pid, signal);
 }
 
 }  // namespace larder::build

@@ -52,10 +52,11 @@ class Processes {
     bool by_stop = false;  // ended by SIGINT, SIGTERM or SIGHUP
     std::string output;
   };
-  // Waits for one to end; none when `timeout_ms` passed (-1: never), a stop signal came or `also_fd` can be
-  // read.
-  std::optional<Ended> wait(int timeout_ms, int also_fd = -1);
+  // Waits for one to end; none when `timeout_ms` passed (-1: never), a stop signal came or one of
+  // the others can be read.
+  std::optional<Ended> wait(int timeout_ms, int also_fd = -1, int another_fd = -1);
   void signal_all(int signal) noexcept;
+  void signal_one(unsigned number, int signal) noexcept;
 
  private:
   struct Child {

@@ -133,6 +133,7 @@ bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discover
   for (const TargetId target : job.watched)
     if (has_changed(target)) changed = manifest_.path(target);
   for (const TargetId target : discovered) {
+    if (has_changed_since(job, target)) changed = manifest_.path(target);
     if (present_.is_looked(target)) {
       if (has_changed(target)) changed = manifest_.path(target);
       continue;

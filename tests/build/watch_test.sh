@@ -1,0 +1,359 @@
+#!/bin/bash
+# `larder watch` on small manifests, by the real command: what runs after which change, and what is told of it. Nothing
+# sleeps: a test waits, at most a minute, for a line that is told. Usage: watch_test.sh LARDER [FAILING_INOTIFY.so]
+# shellcheck disable=SC2317,SC2015,SC2016 # functions are called by name; what fails either way fails; sed and others expand
+set -u
+larder=$(realpath "$1")
+shim=${2:+$(realpath "$2")}
+top=$(mktemp -d)
+work=$top/work
+watch=
+stop() {
+  [ -z "$watch" ] || { kill -CONT "$watch"; kill -TERM "$watch"; wait "$watch"; } 2>/dev/null
+  watch=
+}
+trap 'stop; rm -rf "$top"' EXIT
+export HOME=$top XDG_RUNTIME_DIR=$top/run
+unset MAKEFLAGS NINJA_STATUS LARDER_DISABLE
+mkfifo "$top/nothing"
+
+scenario=none
+fail() {
+  echo "FAIL: $scenario: $*" >&2
+  cat "$work/out" "$work/err" >&2
+  exit 1
+}
+# Rule `r` copies its inputs together and says so; `t` strips comments, so that its output can come out the same.
+begin() {
+  stop
+  scenario=$1
+  rm -rf "$work"
+  mkdir "$work"
+  cd "$work" || exit 2
+  cat >build.ninja <<'END'
+rule r
+  command = echo $out >>ran; cat $in >$out
+rule t
+  command = echo $out >>ran; grep -v '^#' $in >$out || :
+END
+  cat >>build.ninja
+  echo one >a
+  echo two >b
+  : >ran
+}
+# Until a command says yes, at most a minute.
+until_yes() {
+  local what=$1 i
+  shift
+  for ((i = 0; i < 6000; ++i)); do
+    ! "$@" || return 0
+    kill -0 "$watch" 2>/dev/null || fail "$what: it has ended"
+    read -r -t 0.01 <>"$top/nothing" || :
+  done
+  fail "$what"
+}
+told() { [ "$(cat out err 2>/dev/null | grep -c -- "$1")" -ge "$2" ]; }
+# A line of `out` and `err` matches as often as is said (once).
+await() { until_yes "$2" told "$1" "${3:-1}"; }
+has_run() { [ "$(grep -c "^$1\$" ran)" -ge "$2" ]; }
+is_text() { [ "$(cat "$1" 2>/dev/null)" = "$2" ]; }
+launch() {
+  "$larder" watch "$@" >out 2>err &
+  watch=$!
+}
+start() {
+  launch "$@"
+  await '^larder: watching ' "it does not begin"
+}
+# What ran since the last time this was asked.
+ran() {
+  local did
+  did=$(sort ran | uniq -c | awk '{print $2 ($1 > 1 ? "*" $1 : "")}' | tr '\n' ' ')
+  : >ran
+  [ "${did% }" = "$1" ] || fail "ran '${did% }', not '$1'"
+}
+
+begin "a change, cut-off, and nobody told of what is the same" <<'END'
+build x: t a
+build y: r x
+build z: r b
+END
+start
+ran "x y z"
+echo more >>a
+await '^larder: changed y' "y is not told" 2
+ran "x y"
+echo '# a comment' >>a
+until_yes "x does not run" has_run x 1
+echo three >>b
+await '^larder: changed z' "z is not told" 2
+ran "x z"
+[ "$(grep -c 'changed y' out)" -eq 2 ] || fail "y was told although it came out the same"
+touch a b x y z
+echo four >>b
+await '^larder: changed z' "z is not told again" 3
+ran "z"
+
+begin "73: saved by rename, through a link, in a directory that comes later" <<'END'
+build x: r a
+build l: r link
+build d: r dir/in
+END
+mkdir dir elsewhere
+echo l1 >elsewhere/real
+ln -s elsewhere/real link
+echo d1 >dir/in
+start
+ran "d l x"
+echo renamed >a.tmp
+mv a.tmp a
+await '^larder: changed x' "a rename is not seen" 2
+is_text x renamed || fail "x is stale"
+echo l2 >elsewhere/real
+await '^larder: changed l' "what a link leads to is not seen" 2
+rm -r dir
+await 'dir/in, needed by d, is missing' "a missing source is not told"
+mkdir dir
+echo d2 >dir/in
+await '^larder: changed d' "a new directory is not seen" 2
+is_text d d2 || fail "d is stale"
+mkdir other
+echo d3 >other/in
+mv dir old
+mv other dir
+await '^larder: changed d' "a directory put in its place is not seen" 3
+echo d4 >dir/in
+await '^larder: changed d' "a file in it is not seen" 4
+is_text d d4 || fail "d is stale"
+
+begin "74: own outputs never retrigger, though they never come out the same" <<'END'
+rule now
+  command = echo $out >>ran; date +%N | tee $out >$out.more
+build x: now a
+build y: r x b
+END
+start
+ran "x y"
+for i in 1 2 3; do
+  echo "$i" >>b
+  await '^larder: changed y' "y is not told" $((i + 1))
+  ran "y"
+done
+echo more >>a
+await '^larder: changed y' "y is not told" 5
+ran "x y"
+echo mine >x # by hand: made again
+await '^larder: changed y' "an edited output is not made again" 6
+ran "x y"
+rm y
+until_yes "a deleted output is not made again" has_run y 1
+until_yes "y stays away" test -s y
+
+begin "75: a superseded command is ended; its step runs again" <<'END'
+rule slow
+  command = echo $out >>ran; cp $in $out.part; [ "$$(cat $in)" != wait ] || sleep 1000; mv $out.part $out
+build x: slow a
+build y: r x
+END
+start
+ran "x y"
+echo wait >a
+until_yes "x does not begin" has_run x 1
+echo "done" >a
+await '^larder: changed y' "y is not told" 2
+is_text y "done" || fail "y is stale"
+ran "x*2 y"
+[ "$(grep -c changed out)" -eq 2 ] || fail "a superseded state was told"
+
+begin "75: what a superseded command would have fed waits, others go on" <<'END'
+rule slow
+  command = echo $out >>ran; while [ ! -e go ]; do timeout 0.01 cat ../nothing; done; cat $in >$out
+build x: t a
+build y: slow b
+build z: r x
+default y z
+END
+touch go
+start
+ran "x y z"
+rm go
+echo more >>b
+until_yes "y does not begin" has_run y 1
+echo more >>a # made while y runs
+until_yes "z waits for y" has_run z 1
+touch go
+await '^larder: changed y' "y is not told" 2
+ran "x y z"
+
+begin "73: ten thousand changes at once" <<'END'
+rule all
+  command = echo $out >>ran; cat src/* | cksum >$out
+END
+mkdir src
+python3 -c 'for i in range(1, 10001): open("src/%d" % i, "w").write("old %d\n" % i)'
+echo "build x: all | $(seq -f 'src/%g' -s ' ' 10000)" >>build.ninja
+start
+ran "x"
+python3 -c 'for i in range(1, 10001): open("src/%d" % i, "w").write("new %d\n" % i)'
+until_yes "x is stale after the burst" is_text x "$(cat src/* | cksum)"
+[ "$(wc -l <ran)" -le 6 ] || fail "a burst of 10000 ran $(wc -l <ran) commands"
+
+begin "73: the kernel's queue overflows" <<'END'
+build x: r a
+build y: r b
+END
+start
+ran "x y"
+kill -STOP "$watch"
+python3 -c 'for i in range(9000): open("stranger%d" % i, "w").close()'
+echo late >a
+echo lost >b.tmp
+mv b.tmp b
+kill -CONT "$watch"
+await '^larder: changed x' "x is not told after an overflow" 2
+await '^larder: changed y' "y is not told after an overflow" 2
+is_text x late && is_text y lost || fail "stale after an overflow"
+
+begin "66: a failure is tried again at a change, and when a stranger comes" <<'END'
+rule must
+  command = echo $out >>ran; date +%N >$out; cat $in extra >$out
+build x: must a
+build y: r b
+END
+start -k 0
+await 'larder: waiting for a change' "the failure is not told"
+ran "x y"
+touch a
+echo two2 >b
+await '^larder: changed y' "y is not told" 2
+await 'larder: waiting for a change' "the second failure is not told" 2
+ran "x y"
+echo here >extra
+await '^larder: changed x' "a file that came does not have it tried again"
+ran "x"
+
+begin "63: the manifest changes, breaks, and is mended" <<'END'
+build x: r a
+END
+start
+ran "x"
+cp build.ninja good
+echo 'build y: r b' >>build.ninja
+await '^larder: changed y' "a new step is not seen"
+ran "y"
+echo 'build z' >>build.ninja
+await 'build.ninja:' "a broken manifest is not told"
+cp good build.ninja
+await '^larder: removed y' "a step that went is not told"
+[ ! -e y ] || fail "y is still there"
+ran ""
+echo again >a
+await '^larder: changed x' "x is not watched any more" 2
+
+begin "63: a manifest that is made" <<'END'
+END
+cat >build.ninja <<'END'
+rule gen
+  command = echo build.ninja >>ran; cp $in $out
+  generator = 1
+rule r
+  command = echo $out >>ran; cat $in >$out
+build build.ninja: gen in.ninja
+build x: r a
+END
+cp build.ninja in.ninja
+start x
+: >ran
+sed -i 's/^build x: r a/build x: r a b/' in.ninja
+await '^larder: changed x' "the manifest is not made again" 2
+ran "build.ninja x"
+
+begin "67: another build meanwhile" <<'END'
+build x: r a
+build y: r b
+END
+start x
+ran "x"
+"$larder" build >other 2>&1 || fail "the other build"
+ran "y"
+echo more >a
+await '^larder: changed x' "x is not told after another build" 2
+ran "x"
+"$larder" build >other 2>&1 || fail "the other build"
+ran ""
+
+begin "discovered files are watched" <<'END'
+rule cc
+  command = echo $out >>ran; cat $in $$(cat list) >$out; echo "$out: $$(tr '\n' ' ' <list)" >$out.d
+  depfile = $out.d
+build x: cc a | list
+END
+mkdir -p one two
+echo h1 >one/h
+echo h2 >two/h
+echo one/h >list
+start
+ran "x"
+echo h1b >one/h
+await '^larder: changed x' "one/h is not watched" 2
+echo two/h >list
+await '^larder: changed x' "list is not watched" 3
+ran "x*2"
+echo h2b >two/h
+await '^larder: changed x' "two/h is not watched" 4
+echo h1c >one/h # not any more
+echo end >>a
+await '^larder: changed x' "a is not watched" 5
+ran "x*2"
+
+begin "--run hears of products that differ" <<'END'
+build x: t a
+build y: r b
+build all: phony x y
+default all
+END
+start --run 'cat >>heard; echo . >>heard; exit 3'
+await 'ended with 3' "it did not run"
+is_text heard "$(printf 'x\ny\n.')" || fail "heard $(cat heard)"
+echo '# same' >>a
+echo more >>b
+await 'ended with 3' "it did not run again" 2
+[ "$(tail -n2 heard)" = "$(printf 'y\n.')" ] || fail "heard $(cat heard)"
+
+begin "it ends when told to" <<'END'
+rule slow
+  command = echo $out >>ran; sleep 1000; touch $out
+build x: r a
+build y: slow b
+END
+start x
+kill -TERM "$watch"
+wait "$watch" || fail "exit $? on SIGTERM"
+launch
+until_yes "y does not begin" has_run y 1
+kill -TERM "$watch"
+code=0
+wait "$watch" || code=$?
+watch=
+[ "$code" -eq 130 ] || fail "exit $code when interrupted within the first build"
+[ ! -e y ] || fail "half of y is left"
+
+if [ -n "$shim" ]; then
+  begin "no inotify, and none left" <<'END'
+build x: r a
+END
+  code=0
+  LD_PRELOAD=$shim LARDER_TEST_INOTIFY=none "$larder" watch >out 2>err || code=$?
+  [ "$code" -eq 2 ] || fail "exit $code without inotify"
+  grep -q 'max_user_instances' err || fail "it does not say why"
+  LD_PRELOAD=$shim LARDER_TEST_INOTIFY=few launch
+  await '^larder: watching ' "it does not begin"
+  await 'fs.inotify.max_user_watches' "it does not say that watches ran out"
+  echo polled >a
+  await '^larder: changed x' "nothing looks" 2
+  echo again >a
+  await '^larder: changed x' "nothing looks any more" 3
+  [ "$(grep -c max_user_watches err)" -eq 1 ] || fail "it says so more than once"
+fi
+stop
+echo "every scenario holds"

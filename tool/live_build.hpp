@@ -1,0 +1,100 @@
+// A build that goes on until it is told to stop: builds, then makes again what changes are behind, and tells
+// which products came out different. `watch` and `serve` are its listeners. Used by one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "build/build.hpp"
+#include "tool/build_report.hpp"
+#include "tool/build_session.hpp"
+#include "tool/command.hpp"
+
+namespace larder::tool {
+
+// A product: what a wanted target is, seen through aliases.
+struct Product {
+  std::string path;
+  build::Digest digest;
+};
+
+class LiveListener {
+ public:
+  virtual ~LiveListener() = default;
+  // A command begins that will write these.
+  virtual void on_start(const std::vector<std::string>& /*outputs*/) {}
+  // All that there is to make, after the manifest was read: the products there will be.
+  virtual void on_products(const std::vector<std::string>& /*paths*/) {}
+  // A build has come to its end. What came out different, and what no step makes any more; both may be empty.
+  virtual void on_built(const std::vector<Product>& changed, const std::vector<std::string>& removed) = 0;
+  // Why not all is as it should be; empty: it is again.
+  virtual void on_trouble(const std::string& /*what*/) {}
+  // Can be read when on_readable() is to be called; -1: never. Asked before each wait.
+  virtual int fd() const { return -1; }
+  virtual void on_readable() {}
+};
+
+class LiveBuild final : public build::Changes, public build::BuildListener {
+ public:
+  LiveBuild(Call& call, LiveListener& listener);
+
+  // Until SIGINT, SIGTERM or SIGHUP. Its exit code.
+  int run();
+
+ private:
+  enum class Opened { well, badly, stopped };
+
+  // build::Changes
+  int fd() const override { return watches_->fd(); }
+  int patience_ms() override;
+  build::Touched take() override;
+  bool has_new_manifest() const override { return has_new_manifest_; }
+  // build::BuildListener
+  void on_start(build::StepId step, const Counts& counts) override;
+  void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;
+  void on_cancel(build::StepId step) override { report_->on_cancel(step); }
+  int on_tick(const Counts& counts) override { return report_->on_tick(counts); }
+  void on_explain(const std::string& text) override { report_->on_explain(text); }
+  void on_warning(const std::string& what) override { report_->on_warning(what); }
+
+  Opened open(int& code);
+  Opened open_badly(const std::string& what, int& code);
+  Opened build_manifest(bool& was_made, int& code);
+  void find_products(const std::vector<build::TargetId>& targets);
+  void end_build(const Result<build::BuildOutcome>& outcome);
+  void tell_products(bool is_first_of_session);
+  void tell_trouble(std::string what);
+  bool wait();  // false: stop
+  bool make_again(int& code);
+  std::optional<int> take_lock(bool& was_away);
+
+  Call& call_;
+  Console& console_;
+  LiveListener& listener_;
+  build::BuildOptions options_;
+  std::unique_ptr<build::Jobserver> jobserver_;
+  build::StopSignals* signals_ = nullptr;
+  std::string file_;
+  std::unique_ptr<BuildSession> session_;
+  std::unique_ptr<build::BuildLock> lock_;
+  std::pair<std::uint64_t, std::uint64_t> log_mark_;
+  std::unique_ptr<build::Ingredients> ingredients_;
+  std::unique_ptr<BuildReport> report_;
+  std::unique_ptr<build::Build> work_;
+  std::unique_ptr<build::Watches> watches_;
+  std::size_t watched_ = 0;  // of the manifest's targets
+  bool has_new_manifest_ = false;
+  bool is_first_ = true;
+  bool said_trouble_of_watches_ = false;
+  std::vector<bool> is_manifest_;  // by target
+  std::vector<build::TargetId> products_;
+  std::vector<build::ContentId> told_;                          // of products_
+  std::unordered_map<std::string, build::Digest> told_before_;  // of the session before
+  std::string failure_;                                         // what commands that failed have said
+  std::string trouble_;
+};
+
+}  // namespace larder::tool

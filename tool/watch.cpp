@@ -1,0 +1,79 @@
+#include <optional>
+
+#include "tool/build_options.hpp"
+#include "tool/follow_up.hpp"
+#include "tool/live_build.hpp"
+
+namespace larder::tool {
+namespace {
+
+constexpr Argument kArguments[] = {
+    kBuildDirectory,
+    kBuildFile,
+    kBuildJobs,
+    kBuildKeepGoing,
+    kBuildLoad,
+    kBuildVerbose,
+    kBuildQuiet,
+    kBuildDebug,
+    kBuildEnv,
+    {"--run", "COMMAND", "run this after each build that made a difference, with the products on its input"},
+    {"TARGET", "", "what to build; the manifest's defaults without", {}, false, true},
+};
+
+class Announcer final : public LiveListener {
+ public:
+  Announcer(Console& console, std::string_view command) : console_(console) {
+    if (!command.empty()) follow_up_.emplace(console, std::string(command));
+  }
+  void on_built(const std::vector<Product>& changed, const std::vector<std::string>& removed) override {
+    std::set<std::string> paths;
+    for (const Product& product : changed) {
+      console_.out("larder: changed " + printable(product.path) + '\n');
+      paths.insert(product.path);
+    }
+    for (const std::string& path : removed) {
+      console_.out("larder: removed " + printable(path) + '\n');
+      paths.insert(path);
+    }
+    if (follow_up_) follow_up_->tell(paths);
+  }
+  int fd() const override { return follow_up_ ? follow_up_->fd() : -1; }
+  void on_readable() override { follow_up_->on_readable(); }
+
+ private:
+  Console& console_;
+  std::optional<FollowUp> follow_up_;
+};
+
+int run_watch(Call& call) {
+  Announcer announcer(call.console(), call.value("--run"));
+  return LiveBuild(call, announcer).run();
+}
+
+}  // namespace
+
+extern const Command kWatchCommand;
+const Command kWatchCommand{
+    "watch",
+    "build, and make again what changes are behind",
+    "Builds as `larder build` does, then makes again whatever a change is behind as soon as it is made, and "
+    "says "
+    "of each product that came out different `larder: changed PATH`: a product is what a wanted target is, "
+    "seen "
+    "through aliases. Changes are heard of from the kernel, and content decides. A command is ended and run "
+    "again "
+    "when something that it reads changes while it runs. A build that failed is tried again at the next "
+    "change. "
+    "The command of --run reads the paths of the products that differ from its input, one on each line; "
+    "while it "
+    "runs the next ones are collected. Runs until it is interrupted. Exit code: 0 stopped, 2 the manifest or "
+    "the "
+    "command line is wrong or nothing can be watched, 130 interrupted while it built for the first time.",
+    kArguments,
+    false,
+    false,
+    run_watch,
+    "larder watch\nlarder watch -C out tests\nlarder watch --run 'xargs -n1 echo'"};
+
+}  // namespace larder::tool
