@@ -8,6 +8,10 @@
 //   auto kernel = programs.get_kernel(*program, "saxpy");
 //   clSetKernelArg((*kernel)->handle(), ...);
 //
+// Headers on disk may be used where the driver's compiler can be listened to (docs/gpu.md): which ones it
+// read or looked for is heard of while it compiles, and decides the product. Elsewhere programs that may need
+// any are not kept.
+//
 // The arguments of a cl_kernel are part of it: threads that share one take turns, as OpenCL demands.
 #pragma once
 
@@ -27,8 +31,9 @@ struct _cl_kernel;
 namespace larder {
 
 namespace opencl {
+struct Driver;
 struct Functions;
-}
+}  // namespace opencl
 
 class LARDER_API OpenclApi {
  public:
@@ -46,7 +51,9 @@ class LARDER_API OpenclApi {
   OpenclApi& operator=(const OpenclApi&) = delete;
 
   // What ProgramApi asks for.
-  FileReading file_reading() const noexcept { return FileReading::unheard; }
+  FileReading file_reading() const noexcept;
+  // Where its compiler takes sources to lie: `#include "x.h"` is first looked for there.
+  std::string source_folder() const;
   static std::string_view cannot(const ProgramInput& input) noexcept;
   static CanonicalOptions canonicalise(std::string_view options);
   DeviceIdentity identity(Device device) const;
@@ -60,7 +67,7 @@ class LARDER_API OpenclApi {
   void release(Kernel kernel) const noexcept;
 
  private:
-  OpenclApi(_cl_context* context, const opencl::Functions& functions) noexcept;
+  OpenclApi(_cl_context* context, const opencl::Functions& functions);
 
   Result<Program> create(const ProgramIngredients& what) const;
   Result<Program> compile(const ProgramIngredients& what, std::span<const Device> devices) const;
@@ -69,8 +76,13 @@ class LARDER_API OpenclApi {
   std::string log_of(Program program, std::span<const Device> devices) const;
   Error error_of(int code, std::string_view what, Program program, std::span<const Device> devices) const;
 
+  void hear_files() const;
+  Result<BuiltProgram<Program>> build_heard(const ProgramIngredients& what,
+                                            std::span<const Device> devices) const;
+
   _cl_context* context_;
   const opencl::Functions& functions_;
+  const opencl::Driver* driver_;
 };
 
 }  // namespace larder

@@ -40,6 +40,7 @@ struct BuiltProgram {
 // What a GPU API must offer. Handles are plain values; larder releases what build, create_from_binary and
 // kernel_of gave it, each once. Functions are called from any thread, also at the same time.
 // - kKind: of its recipes. file_reading: what is known of the headers that its compiler looks for on disk.
+//   Where it takes sources to lie in a folder, a function source_folder says which one it is.
 // - cannot: why it has no way to build from such an input, whatever it says; empty: it has one.
 // - identity: what of this device, its driver and its environment decides a product.
 // - canonicalise: options in canonical form, and why they forbid keeping.
@@ -287,7 +288,11 @@ class ProgramCache {
   Recipe live_recipe(const Request& request) const;
   Live come_by(const Request& request, ProgramAnswer& answer);
   Live build_aside(const Request& request);
-  bool records_files() const { return api_->file_reading() == FileReading::recorded; }
+  bool records_files(const Request& request) const {
+    const FileReading reading = api_->file_reading();
+    return reading == FileReading::recorded ||
+           (reading == FileReading::recorded_when_needed && request.program.may_read_files);
+  }
   Result<detail::ProgramProduct> make_product(const Request& request, const DeviceClass& of, Making& making);
   Live go_live(const Request& request, std::span<const detail::GotProduct> products, Making& making);
   Result<KernelHandle> get_kernel(const ProgramHandle& program, std::string_view name,

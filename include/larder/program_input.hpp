@@ -45,9 +45,10 @@ struct SpecConstant {
 
 // What larder knows of the files that a compiler reads.
 enum class FileReading : std::uint8_t {
-  none,      // it reads none
-  unheard,   // it may read files, and nobody hears which: a program that may need any is not kept
-  recorded,  // what it reads and looks for is heard of during the build, and decides the product
+  none,                  // it reads none
+  unheard,               // it may read files, and nobody hears which: a program that may need any is not kept
+  recorded,              // what it reads and looks for is heard of during the build, and decides the product
+  recorded_when_needed,  // the same, for programs that may need any; others read only what is the compiler's
 };
 
 // Read during a call only.
@@ -111,7 +112,8 @@ class LARDER_API ProgramIngredients {
 };
 
 // Names of ingredients that every API uses. Others: `header NAME`, `constant ID`, `part N/...`, whatever a
-// device's identity is made of, and what a compiler found on disk: `file PATH`, `found PATH`, `files`.
+// device's identity is made of, `source-folder`, in which a compiler takes sources to lie, and what a
+// compiler found on disk: `file PATH`, `found PATH`, `files`.
 namespace ingredient {
 inline constexpr std::string_view kForm = "form";
 inline constexpr std::string_view kText = "text";
@@ -122,6 +124,7 @@ inline constexpr std::string_view kConstant = "constant ";
 inline constexpr std::string_view kName = "name";
 inline constexpr std::string_view kNameExpression = "name-expression";
 inline constexpr std::string_view kFolder = "working-folder";
+inline constexpr std::string_view kSourceFolder = "source-folder";
 }  // namespace ingredient
 
 // How an API puts options into canonical form.

@@ -139,6 +139,8 @@ class CountedApi {
 
   static CanonicalOptions canonicalise(std::string_view options) { return Inner::canonicalise(options); }
   FileReading file_reading() { return inner->file_reading(); }
+  std::string source_folder() const requires requires(const Inner& api) { api.source_folder(); }
+  { return inner->source_folder(); }
   static std::string_view cannot(const ProgramInput& input) { return Inner::cannot(input); }
   DeviceIdentity identity(const Device& device) { return inner->identity(device); }
   Result<BuiltProgram<Program>> build(const ProgramIngredients& what, std::span<const Device> devices) {

@@ -5,18 +5,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <new>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "program/file_recording.hpp"
@@ -133,9 +139,14 @@ DIR* hooked_opendir(const char* path) {
   FileRecording::tell_forbidden("lists the folder", path);
   return ::opendir(path);
 }
+// How a file that is open is really called: clang holds it against the name in a source, to warn of one that
+// is written in other letters.
+bool is_descriptor(std::string_view path) noexcept {
+  return path.starts_with("/proc/self/fd/");
+}
 ssize_t hooked_readlink(const char* path, char* to, size_t size) {
   const ssize_t count = ::readlink(path, to, size);
-  if (count >= 0) FileRecording::tell_forbidden("follows the link", path);
+  if (count >= 0 && !is_descriptor(path)) FileRecording::tell_forbidden("follows the link", path);
   return count;
 }
 // What comes of a path without links follows from the path and from what is there.
@@ -155,9 +166,44 @@ int hooked_chdir(const char* path) {
   FileRecording::tell_forbidden("goes to the folder", path);
   return ::chdir(path);
 }
+// A folder that is there already is as good as made.
 int hooked_mkdir(const char* path, mode_t mode) {
+  const int code = ::mkdir(path, mode);
+  if (code == 0 || errno != EEXIST) FileRecording::tell_forbidden("makes the folder", path);
+  return code;
+}
+int hooked_mkstemp(char* path) {
+  const int fd = ::mkstemp(path);
+  FileRecording::tell_forbidden("writes", path);
+  return fd;
+}
+int hooked_mkostemp(char* path, int flags) {
+  const int fd = ::mkostemp(path, flags);
+  FileRecording::tell_forbidden("writes", path);
+  return fd;
+}
+int hooked_mkstemps(char* path, int suffix) {
+  const int fd = ::mkstemps(path, suffix);
+  FileRecording::tell_forbidden("writes", path);
+  return fd;
+}
+int hooked_mkostemps(char* path, int suffix, int flags) {
+  const int fd = ::mkostemps(path, suffix, flags);
+  FileRecording::tell_forbidden("writes", path);
+  return fd;
+}
+char* hooked_mkdtemp(char* path) {
+  char* const made = ::mkdtemp(path);
   FileRecording::tell_forbidden("makes the folder", path);
-  return ::mkdir(path, mode);
+  return made;
+}
+int hooked_link(const char* from, const char* to) {
+  FileRecording::tell_forbidden("writes", to);
+  return ::link(from, to);
+}
+int hooked_symlink(const char* from, const char* to) {
+  FileRecording::tell_forbidden("writes", to);
+  return ::symlink(from, to);
 }
 int hooked_unlink(const char* path) {
   FileRecording::tell_forbidden("removes", path);
@@ -168,6 +214,7 @@ int hooked_remove(const char* path) {
   return ::remove(path);
 }
 int hooked_rename(const char* from, const char* to) {
+  FileRecording::tell_forbidden("removes", from);
   FileRecording::tell_forbidden("writes", to);
   return ::rename(from, to);
 }
@@ -182,6 +229,85 @@ int hooked_system(const char* command) {
 FILE* hooked_popen(const char* command, const char* mode) {
   FileRecording::tell_forbidden("starts another process:", command);
   return ::popen(command, mode);
+}
+
+int hooked_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  FileRecording::tell_forbidden("starts another process:", path);
+  return ::posix_spawn(child, path, actions, attributes, arguments, environment);
+}
+int hooked_spawnp(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                  const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  FileRecording::tell_forbidden("starts another process:", path);
+  return ::posix_spawnp(child, path, actions, attributes, arguments, environment);
+}
+
+// Compilers ask by it for the number of their thread.
+bool reaches_files(long number) noexcept {
+  switch (number) {
+    case SYS_openat:
+    case SYS_openat2:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_faccessat:
+    case SYS_readlinkat:
+    case SYS_getdents64:
+    case SYS_execve:
+    case SYS_clone:
+    case SYS_open_by_handle_at:
+    case SYS_io_uring_setup:
+#if defined(__x86_64__)
+    case SYS_open:
+    case SYS_creat:
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_access:
+    case SYS_readlink:
+    case SYS_getdents:
+    case SYS_fork:
+    case SYS_vfork:
+#endif
+      return true;
+    default:
+      return false;
+  }
+}
+long hooked_syscall(long number, ...) {
+  long given[6];
+  va_list more;
+  va_start(more, number);
+  for (long& each : given) each = va_arg(more, long);
+  va_end(more);
+  if (reaches_files(number)) FileRecording::tell_forbidden("asks the operating system by itself for files");
+  return ::syscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+// C++'s streams open files within their own library. A file is opened for the recording before the stream
+// opens it: what changes in between shows in the end.
+void tell_stream(const char* path, std::ios_base::openmode mode) noexcept {
+  if (!FileRecording::is_any()) return;
+  if ((mode & (std::ios_base::out | std::ios_base::app | std::ios_base::trunc)) != 0) {
+    FileRecording::tell_forbidden("writes", path);
+    return;
+  }
+  const int before = errno;
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  FileRecording::tell_opened(path, fd < 0 ? errno : 0, fd);
+  if (fd >= 0) ::close(fd);
+  errno = before;
+}
+// These stand for members: the object comes first.
+std::filebuf* hooked_filebuf(std::filebuf* self, const char* path, std::ios_base::openmode mode) {
+  tell_stream(path, mode);
+  return self->open(path, mode);
+}
+void hooked_ifstream(void* self, const char* path, std::ios_base::openmode mode) {
+  tell_stream(path, mode);
+  new (self) std::ifstream(path, mode);
+}
+void hooked_ifstream_of_string(void* self, const std::string& path, std::ios_base::openmode mode) {
+  tell_stream(path.c_str(), mode);
+  new (self) std::ifstream(path, mode);
 }
 
 struct Hook {
@@ -232,6 +358,25 @@ const Hook* hooks_begin() noexcept {
       {"vfork", address_of(hooked_fork)},
       {"system", address_of(hooked_system)},
       {"popen", address_of(hooked_popen)},
+      {"posix_spawn", address_of(hooked_spawn)},
+      {"posix_spawnp", address_of(hooked_spawnp)},
+      {"syscall", address_of(hooked_syscall)},
+      {"mkstemp", address_of(hooked_mkstemp)},
+      {"mkstemp64", address_of(hooked_mkstemp)},
+      {"mkostemp", address_of(hooked_mkostemp)},
+      {"mkostemp64", address_of(hooked_mkostemp)},
+      {"mkstemps", address_of(hooked_mkstemps)},
+      {"mkstemps64", address_of(hooked_mkstemps)},
+      {"mkostemps", address_of(hooked_mkostemps)},
+      {"mkostemps64", address_of(hooked_mkostemps)},
+      {"mkdtemp", address_of(hooked_mkdtemp)},
+      {"link", address_of(hooked_link)},
+      {"symlink", address_of(hooked_symlink)},
+      {"_ZNSt13basic_filebufIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode", address_of(hooked_filebuf)},
+      {"_ZNSt14basic_ifstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode", address_of(hooked_ifstream)},
+      {"_ZNSt14basic_ifstreamIcSt11char_traitsIcEEC1ERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_"
+       "Openmode",
+       address_of(hooked_ifstream_of_string)},
       {{}, nullptr},
   };
   return hooks;
@@ -259,19 +404,21 @@ constexpr std::string_view kUnheard[] = {
     "__realpath_chk",
     "readlinkat",
     "canonicalize_file_name",
-    "posix_spawn",
-    "posix_spawnp",
     "clone",
     "io_uring_setup",
     "renameat",
     "unlinkat",
-    "mkstemp",
-    "mkstemp64",
-    "mkdtemp",
     "tmpfile",
     "tmpfile64",
     "fopencookie",
     "name_to_handle_at",
+    "_ZNSt13basic_filebufIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_"
+    "Openmode",
+    "_ZNSt13basic_fstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode",
+    "_ZNSt14basic_ofstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode",
+    "_ZNSt14basic_ofstreamIcSt11char_traitsIcEEC1ERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode",
+    "_ZNSt14basic_ifstreamIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode",
+    "_ZNSt14basic_ofstreamIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode",
 };
 
 const Hook* hook_for(std::string_view name) noexcept {
@@ -345,6 +492,25 @@ int find_readonly(dl_phdr_info* info, std::size_t, void* to) {
   return 1;
 }
 
+// The hooks stay where they are for as long as the process lives, and so must what stands behind them.
+bool stay_loaded() noexcept {
+  static constinit std::atomic<bool> stays{false};
+  if (stays.load(std::memory_order_relaxed)) return true;
+  Dl_info mine{};
+  Dl_info programs{};
+  if (::dladdr(address_of(&stay_loaded), &mine) == 0) return false;
+  // What is part of the program itself does not leave.
+  const bool is_program = ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_PHDR)), &programs) != 0 &&
+                          programs.dli_fbase == mine.dli_fbase;
+  if (!is_program) {
+    void* const self = ::dlopen(mine.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (self == nullptr) return false;
+    ::dlclose(self);
+  }
+  stays.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace
 
 std::string hook_files(const void* address) {
@@ -392,6 +558,7 @@ std::string hook_files(const void* address) {
   if (symbols == nullptr || strings == nullptr) return "its compiler is no library that can be listened to";
   Segment readonly{library};
   ::dl_iterate_phdr(find_readonly, &readonly);
+  if (!stay_loaded()) return "larder may be unloaded before its compiler";
   const MutexLock lock(patching);
   for (int t = 0; t < 2; ++t) {
     if (tables[t] == nullptr) continue;
@@ -410,6 +577,30 @@ std::string hook_files(const void* address) {
         return "its compiler's table of imports cannot be written";
       }
     }
+  }
+  return {};
+}
+
+std::string hook_files(std::span<const std::string_view> names) {
+  struct Found {
+    std::span<const std::string_view> names;
+    std::vector<const void*> addresses;
+  } found{names, {}};
+  // The list of libraries is locked while it is walked.
+  const auto look = [](dl_phdr_info* info, std::size_t, void* to) {
+    auto& all = *static_cast<Found*>(to);
+    std::string_view file = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+    file.remove_prefix(file.rfind('/') + 1);
+    for (const std::string_view name : all.names) {
+      if (!file.starts_with(name) || info->dlpi_phnum == 0) continue;
+      all.addresses.push_back(reinterpret_cast<const void*>(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr));
+      break;
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(look, &found);
+  for (const void* const address : found.addresses) {
+    if (std::string why = hook_files(address); !why.empty()) return why;
   }
   return {};
 }

@@ -19,6 +19,7 @@ namespace larder {
 namespace {
 
 thread_local constinit FileRecording* current = nullptr;
+thread_local constinit bool is_paused = false;
 
 constinit std::atomic<int> under_way{0};
 
@@ -88,7 +89,7 @@ bool FileRecording::is_any() noexcept {
 
 template <typename Telling>
 void FileRecording::tell(Telling telling) noexcept {
-  if (!is_any()) return;
+  if (!is_any() || is_paused) return;
   const int error = errno;
   const auto tell_one = [&](FileRecording& recording) NO_THREAD_SAFETY_ANALYSIS {
     try {
@@ -106,6 +107,30 @@ void FileRecording::tell(Telling telling) noexcept {
     }
   }
   errno = error;
+}
+
+void FileRecording::leave_out(std::string folder, bool (*is_own)(std::string_view rest)) noexcept {
+  const MutexLock lock(mutex_);
+  if (current == nullptr) return;
+  current->own_folder_ = std::move(folder);
+  current->is_own_ = is_own;
+}
+
+bool FileRecording::has_heard() noexcept {
+  const MutexLock lock(mutex_);
+  return current != nullptr && !current->seen_.files.empty();
+}
+
+FileRecording::Pause::Pause() noexcept : before_(is_paused) {
+  is_paused = true;
+}
+FileRecording::Pause::~Pause() {
+  is_paused = before_;
+}
+
+bool FileRecording::is_own(std::string_view path) const {
+  return is_own_ != nullptr && path.size() > own_folder_.size() && path.starts_with(own_folder_) &&
+         path[own_folder_.size()] == '/' && is_own_(path.substr(own_folder_.size() + 1));
 }
 
 void FileRecording::forbid(std::string why) {
@@ -164,7 +189,7 @@ void FileRecording::note_opened(const char* path, int fd) {
 
 void FileRecording::tell_looked(const char* path, int error, unsigned mode) noexcept {
   tell([&](FileRecording& to) NO_THREAD_SAFETY_ANALYSIS {
-    if (path == nullptr) return;
+    if (path == nullptr || to.is_own(path)) return;
     if (error != 0) return to.note_failed(path, error);
     if (S_ISREG(mode)) {
       to.note(path, FileState::file);
@@ -178,7 +203,7 @@ void FileRecording::tell_looked(const char* path, int error, unsigned mode) noex
 
 void FileRecording::tell_opened(const char* path, int error, int fd) noexcept {
   tell([&](FileRecording& to) NO_THREAD_SAFETY_ANALYSIS {
-    if (path == nullptr) return;
+    if (path == nullptr || to.is_own(path)) return;
     if (error != 0) return to.note_failed(path, error);
     to.note_opened(path, fd);
   });
@@ -186,6 +211,7 @@ void FileRecording::tell_opened(const char* path, int error, int fd) noexcept {
 
 void FileRecording::tell_forbidden(std::string_view what, std::string_view path) noexcept {
   tell([&](FileRecording& to) NO_THREAD_SAFETY_ANALYSIS {
+    if (to.is_own(path)) return;
     to.forbid("its compiler " + std::string(what) + (path.empty() ? "" : ' ' + std::string(path)));
   });
 }

@@ -59,6 +59,24 @@ class FileRecording {
   // True when anybody would hear.
   LARDER_API static bool is_any() noexcept;
 
+  // Of the innermost recording of this thread. leave_out: what the compiler does in `folder` with files that
+  // are its driver's own decides nothing; `is_own` says which they are, by what follows the folder's name and
+  // a slash. has_heard: whether any file was read or looked for.
+  LARDER_API static void leave_out(std::string folder, bool (*is_own)(std::string_view rest)) noexcept;
+  LARDER_API static bool has_heard() noexcept;
+
+  // While one lives, nothing that its thread does is heard.
+  class Pause {
+   public:
+    LARDER_API Pause() noexcept;
+    LARDER_API ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    const bool before_;
+  };
+
  private:
   template <typename Telling>
   static void tell(Telling telling) noexcept;
@@ -66,6 +84,7 @@ class FileRecording {
   static void after_fork() noexcept;
   SeenFile* note(const char* path, FileState state) REQUIRES(mutex_);
   void forbid(std::string why) REQUIRES(mutex_);
+  bool is_own(std::string_view path) const REQUIRES(mutex_);
   void note_opened(const char* path, int fd) REQUIRES(mutex_);
   void note_failed(const char* path, int error) REQUIRES(mutex_);
 
@@ -74,6 +93,8 @@ class FileRecording {
   FileRecording* const outer_;  // of the same thread
   FileRecording* next_ GUARDED_BY(mutex_) = nullptr;
   SeenFiles seen_ GUARDED_BY(mutex_);
+  std::string own_folder_ GUARDED_BY(mutex_);
+  bool (*is_own_)(std::string_view rest) GUARDED_BY(mutex_) = nullptr;
 };
 
 // How `status` stands for a file's content; all zero when its last change is too near to `now_ns`, or lies in

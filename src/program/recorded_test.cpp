@@ -315,5 +315,47 @@ TEST_F(RecordedTest, OneFileUnderTwoNamesIsNotTwoFiles) {
   EXPECT_EQ(ask().outcome, Outcome::made);
 }
 
+bool is_of_the_driver(std::string_view rest) {
+  return rest.starts_with("tempfile_");
+}
+
+TEST_F(RecordedTest, WhatADriverDoesWithFilesOfItsOwnDecidesNothing) {
+  FileRecording recording;
+  EXPECT_FALSE(FileRecording::has_heard());
+  FileRecording::leave_out(at("early"), is_of_the_driver);
+  file_asker_fopen(at("early/tempfile_1").c_str(), "w");
+  file_asker_open(at("early/tempfile_1").c_str());
+  EXPECT_FALSE(FileRecording::has_heard());
+  // What only looks like it is a header like any other.
+  file_asker_open(at("early/x.h").c_str());
+  file_asker_open((at("early") + "2/tempfile_1").c_str());
+  EXPECT_TRUE(FileRecording::has_heard());
+  const SeenFiles seen = recording.finish();
+  EXPECT_EQ(seen.why_not, "");
+  EXPECT_EQ(seen.files.size(), 2u);
+}
+
+TEST_F(RecordedTest, WritingBesideADriversOwnFilesForbidsKeeping) {
+  FileRecording recording;
+  FileRecording::leave_out(at("early"), is_of_the_driver);
+  file_asker_fopen(at("early/other").c_str(), "w");
+  EXPECT_NE(recording.finish().why_not.find("writes"), std::string::npos);
+}
+
+TEST_F(RecordedTest, NothingIsHeardDuringAPause) {
+  FileRecording recording;
+  {
+    const FileRecording::Pause pause;
+    const FileRecording::Pause within;
+    file_asker_fork();
+    file_asker_open(at("late/a.h").c_str());
+  }
+  EXPECT_FALSE(FileRecording::has_heard());
+  file_asker_open(at("late/a.h").c_str());
+  const SeenFiles seen = recording.finish();
+  EXPECT_EQ(seen.why_not, "");
+  EXPECT_EQ(seen.files.size(), 1u);
+}
+
 }  // namespace
 }  // namespace larder::testing

@@ -40,6 +40,11 @@ typename ProgramCache<Api>::Request ProgramCache<Api>::look_at(std::span<const D
       request.why_not.empty()) {
     request.why_not = "its compiler may read headers from disk, and which ones it looks for cannot be known";
   }
+  if constexpr (requires { api_->source_folder(); }) {
+    if (records_files(request)) {
+      request.program.ingredients.add_owned(std::string(ingredient::kSourceFolder), api_->source_folder());
+    }
+  }
   for (const Device& device : devices) {
     DeviceIdentity identity = api_->identity(device);
     if (request.why_not.empty()) request.why_not = identity.why_not;
@@ -88,7 +93,7 @@ Result<typename ProgramCache<Api>::ProgramHandle> ProgramCache<Api>::get_or_buil
   led.why_not = request.why_not;
   const auto recipe = programs_.intern(live_recipe(request));
   // A live program whose files have changed is of no more use.
-  if (records_files()) {
+  if (records_files(request)) {
     const ProgramHandle live = programs_.get(recipe);
     if (live && !detail::is_current(live->files_)) programs_.erase(recipe);
   }
@@ -127,7 +132,7 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::come_by(const Request& reque
     answer = {.outcome = Outcome::memory_hit};
     for (const DeviceClass& each : request.classes) {
       const Text texts[] = {{ingredient::kText, request.program.ingredients.text(ingredient::kText)}};
-      auto got = products_.get_or_make(product_recipe(request, each), texts, records_files(),
+      auto got = products_.get_or_make(product_recipe(request, each), texts, records_files(request),
                                        [&] { return make_product(request, each, making); });
       if (!got) return fail(got.error().code, std::move(got.error().what));
       // The answer tells of the dearest: one that was made, else one that came from furthest.
@@ -143,7 +148,7 @@ typename ProgramCache<Api>::Live ProgramCache<Api>::come_by(const Request& reque
     Live live = go_live(request, products, making);
     if (live || live.error().code != Code::refused) return live;
     for (const DeviceClass& each : request.classes)
-      products_.reject(product_recipe(request, each), records_files());
+      products_.reject(product_recipe(request, each), records_files(request));
     if (was_refused) {
       answer.why_not = "the driver refuses its own binaries: " + live.error().what;
       answer.outcome = Outcome::bypassed;

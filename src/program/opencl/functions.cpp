@@ -18,6 +18,7 @@ Functions load() noexcept {
   if (loader == nullptr) return functions;
   find(loader, "clGetPlatformInfo", functions.get_platform_info);
   find(loader, "clGetDeviceInfo", functions.get_device_info);
+  find(loader, "clGetContextInfo", functions.get_context_info);
   find(loader, "clRetainContext", functions.retain_context);
   find(loader, "clReleaseContext", functions.release_context);
   find(loader, "clCreateProgramWithSource", functions.create_program_with_source);
@@ -36,12 +37,12 @@ Functions load() noexcept {
 }
 
 bool is_whole(const Functions& f) noexcept {
-  return f.get_platform_info != nullptr && f.get_device_info != nullptr && f.retain_context != nullptr &&
-         f.release_context != nullptr && f.create_program_with_source != nullptr &&
-         f.create_program_with_binary != nullptr && f.build_program != nullptr &&
-         f.compile_program != nullptr && f.link_program != nullptr && f.get_program_info != nullptr &&
-         f.get_program_build_info != nullptr && f.release_program != nullptr && f.create_kernel != nullptr &&
-         f.release_kernel != nullptr;
+  return f.get_platform_info != nullptr && f.get_device_info != nullptr && f.get_context_info != nullptr &&
+         f.retain_context != nullptr && f.release_context != nullptr &&
+         f.create_program_with_source != nullptr && f.create_program_with_binary != nullptr &&
+         f.build_program != nullptr && f.compile_program != nullptr && f.link_program != nullptr &&
+         f.get_program_info != nullptr && f.get_program_build_info != nullptr &&
+         f.release_program != nullptr && f.create_kernel != nullptr && f.release_kernel != nullptr;
 }
 
 }  // namespace

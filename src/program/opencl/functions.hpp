@@ -10,6 +10,7 @@ namespace larder::opencl {
 struct Functions {
   decltype(&::clGetPlatformInfo) get_platform_info;
   decltype(&::clGetDeviceInfo) get_device_info;
+  decltype(&::clGetContextInfo) get_context_info;
   decltype(&::clRetainContext) retain_context;
   decltype(&::clReleaseContext) release_context;
   decltype(&::clCreateProgramWithSource) create_program_with_source;

@@ -2,10 +2,12 @@
 // environment.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 #include "larder/driver_identity.hpp"
 #include "larder/opencl.hpp"
 #include "program/filled.hpp"
+#include "program/opencl/driver.hpp"
 #include "program/opencl/functions.hpp"
 
 #include <CL/cl_ext.h>
@@ -13,6 +15,7 @@
 namespace larder {
 namespace {
 
+using opencl::Driver;
 using opencl::Functions;
 
 std::string platform_text(const Functions& functions, cl_platform_id platform, cl_platform_info what) {
@@ -73,26 +76,6 @@ std::string isa_class(const Functions& functions, cl_device_id device) {
   return {};
 }
 
-// A driver by a part of its platform's name: what its compiler reads of the environment, and the libraries
-// that it loads by themselves.
-struct Driver {
-  std::string_view platform;
-  std::array<std::string_view, 4> prefixes;
-  std::array<std::string_view, 2> libraries;
-};
-
-constexpr Driver kDrivers[] = {
-    {"Portable Computing Language", {"POCL_"}, {"/pocl/"}},
-    {"Oclgrind", {"OCLGRIND_"}, {}},
-    {"rusticl", {"RUSTICL_", "MESA_", "LP_", "GALLIVM_"}, {"/dri/"}},
-    {"Clover", {"CLOVER_", "MESA_", "LP_", "GALLIVM_"}, {"/dri/"}},
-    {"NVIDIA", {"CUDA_", "NV_"}, {}},
-    {"Intel", {"IGC_", "NEO", "CL_CONFIG_", "SYCL_"}, {"libigc", "libigdfcl"}},
-    {"AMD", {"AMD_", "GPU_", "HSA_", "ROC"}, {"libamd_comgr"}},
-};
-// For a driver that does not stand above: whatever any of them reads.
-constexpr Driver kUnknown{"", {"CL_", "OCL", "MESA_", "LLVM_"}, {}};
-
 // What says where a driver keeps its files and how much it talks decides no product.
 constexpr std::string_view kReadButHarmless[] = {
     "POCL_CACHE_DIR",        "POCL_KERNEL_CACHE",          "POCL_DEBUG",
@@ -102,12 +85,8 @@ constexpr std::string_view kReadButHarmless[] = {
     "NEO_CACHE_DIR",         "NEO_CACHE_MAX_SIZE",         "NEO_CACHE_PERSISTENT",
 };
 
-const Driver& driver_of(std::string_view platform_name) noexcept {
-  for (const Driver& driver : kDrivers) {
-    if (platform_name.find(driver.platform) != std::string_view::npos) return driver;
-  }
-  return kUnknown;
-}
+// PoCL adds these to every program's options.
+constexpr std::string_view kMoreFlags = "POCL_EXTRA_BUILD_FLAGS";
 
 }  // namespace
 
@@ -146,7 +125,7 @@ DeviceIdentity OpenclApi::identity(Device device) const {
   if (device_number(functions_, device, CL_DEVICE_TYPE, type) && (type & CL_DEVICE_TYPE_CPU) != 0) {
     add("processor", processor_identity());
   }
-  const Driver& driver = driver_of(platform_name);
+  const Driver& driver = opencl::driver_of(platform_name);
   // A platform begins with the table of its driver's functions, by which any ICD loader calls them.
   const void* const table = *reinterpret_cast<void* const*>(platform);
   const void* const function = table == nullptr ? nullptr : *static_cast<void* const*>(table);
@@ -154,6 +133,12 @@ DeviceIdentity OpenclApi::identity(Device device) const {
   if (build.empty()) identity.why_not = "the build of its driver cannot be known";
   add("driver-build", std::move(build));
   add("environment", environment_identity(filled(driver.prefixes), kReadButHarmless));
+  if (const char* const flags = std::getenv(kMoreFlags.data()); flags != nullptr) {
+    const CanonicalOptions more = canonicalise(flags);
+    if (more.reads_files || !more.why_not.empty()) {
+      identity.why_not = std::string(kMoreFlags) + " makes every compilation read or write files of its own";
+    }
+  }
   return identity;
 }
 

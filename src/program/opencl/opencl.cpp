@@ -2,6 +2,10 @@
 
 #include <vector>
 
+#include "program/file_hooks.hpp"
+#include "program/file_recording.hpp"
+#include "program/filled.hpp"
+#include "program/opencl/driver.hpp"
 #include "program/opencl/functions.hpp"
 
 namespace larder {
@@ -36,10 +40,28 @@ cl_uint count_of(std::span<const OpenclApi::Device> devices) noexcept {
   return static_cast<cl_uint>(devices.size());
 }
 
+// The driver of a context: all its devices are of one platform.
+const opencl::Driver& driver_of(_cl_context* context, const opencl::Functions& functions) {
+  std::size_t size = 0;
+  functions.get_context_info(context, CL_CONTEXT_DEVICES, 0, nullptr, &size);
+  std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
+  cl_platform_id platform = nullptr;
+  std::string name;
+  if (!devices.empty() &&
+      functions.get_context_info(context, CL_CONTEXT_DEVICES, size, devices.data(), nullptr) == CL_SUCCESS &&
+      functions.get_device_info(devices.front(), CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform,
+                                nullptr) == CL_SUCCESS &&
+      functions.get_platform_info(platform, CL_PLATFORM_NAME, 0, nullptr, &size) == CL_SUCCESS) {
+    name.resize(size);
+    functions.get_platform_info(platform, CL_PLATFORM_NAME, size, name.data(), nullptr);
+  }
+  return opencl::driver_of(name);
+}
+
 }  // namespace
 
-OpenclApi::OpenclApi(_cl_context* context, const opencl::Functions& functions) noexcept
-    : context_(context), functions_(functions) {}
+OpenclApi::OpenclApi(_cl_context* context, const opencl::Functions& functions)
+    : context_(context), functions_(functions), driver_(&driver_of(context, functions)) {}
 
 Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context) {
   const opencl::Functions* const functions = opencl::loaded_functions();
@@ -52,6 +74,22 @@ Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context, const o
     return fail(Code::invalid_argument, "open OpenCL: not a context");
   }
   return std::shared_ptr<OpenclApi>(new OpenclApi(context, functions));
+}
+
+FileReading OpenclApi::file_reading() const noexcept {
+  return driver_->compilers.front().empty() ? FileReading::unheard : FileReading::recorded_when_needed;
+}
+
+std::string OpenclApi::source_folder() const {
+  return driver_->source_folder == nullptr ? std::string() : driver_->source_folder();
+}
+
+// Every build, and not once: what was loaded before may have been unloaded.
+void OpenclApi::hear_files() const {
+  if (!FileRecording::is_any()) return;
+  if (driver_->is_own != nullptr) FileRecording::leave_out(source_folder(), driver_->is_own);
+  const std::string unheard = hook_files(filled(driver_->compilers));
+  if (!unheard.empty()) FileRecording::tell_unheard(unheard);
 }
 
 std::string_view OpenclApi::cannot(const ProgramInput& input) noexcept {
@@ -180,6 +218,15 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::link(const ProgramIngredient
 
 Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build(const ProgramIngredients& what,
                                                           std::span<const Device> devices) const {
+  hear_files();
+  auto built = build_heard(what, devices);
+  // It had to look for something: a compiler that was not heard is not one that reads nothing.
+  if (!FileRecording::has_heard()) FileRecording::tell_unheard("its compiler was not heard to read any file");
+  return built;
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_heard(const ProgramIngredients& what,
+                                                                std::span<const Device> devices) const {
   const bool is_linked = what.text(ingredient::kForm) == name(ProgramForm::linked);
   if (is_linked || !what.text(ingredient::kLinkOptions).empty() || !what.all(ingredient::kHeader).empty()) {
     std::vector<Program> parts;
@@ -250,6 +297,9 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
 }
 
 Result<Artefacts> OpenclApi::binary_of(Program program, Device device) const {
+  // What the driver reads to write down what it has compiled is its build's, not the program's; PoCL compiles
+  // kernels for it, and has them linked.
+  const FileRecording::Pause unheard;
   cl_uint count = 0;
   cl_int code = functions_.get_program_info(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr);
   std::vector<cl_device_id> devices(count);
