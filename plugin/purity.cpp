@@ -80,6 +80,8 @@ bool is_harmless_intrinsic(const IntrinsicInst& call) {
 #if LLVM_VERSION_MAJOR >= 16
     case Intrinsic::threadlocal_address:
 #endif
+    // As far down as the address asks for: what it gives is an address as a number.
+    case Intrinsic::ptrmask:
       return false;
     case Intrinsic::assume:
     case Intrinsic::lifetime_start:
@@ -193,6 +195,7 @@ class Purity::Reader {
         const char* const reason = taint_of(instruction);
         if (reason == nullptr) continue;
         result_.taints.push_back(&instruction);
+        result_.calls_unknown |= isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction);
         tainted.insert(&block);
         if (result_.culprit == nullptr) {
           result_.culprit = &instruction;
@@ -316,6 +319,7 @@ class Purity::Reader {
     if (callee == nullptr) return "calls through a pointer";
     if (call.getFunctionType() != callee->getFunctionType()) return "calls with other types than are defined";
     if (callee->isDeclaration()) return taint_of_declared(call, *callee);
+    if (const char* const reason = taint_of_copies(call)) return reason;
     if (callee->isInterposable())
       return reason_ = callee->getName().str() + ": ", "calls what may be replaced at link time";
     // The body that will be executed, or at the start, what every body of that name refines.
@@ -331,16 +335,29 @@ class Purity::Reader {
     if (!summary.is_clean)
       return reason_ = callee->getName().str() + ": ", "calls a function that is not pure";
     result_.may_taint |= summary.may_taint;
+    result_.calls_unknown |= summary.calls_unknown;
     for (GlobalVariable* const global : summary.globals) result_.globals.insert(global);
     if (!summary.reads_args && !summary.writes_args) return nullptr;
     return taint_of_pointers(call, summary.writes_args);
   }
 
+  const char* taint_of_pointee(const Value* pointer) {
+    if (place_of(pointer) == Place::global) return "passes a global variable on";
+    return reads(pointer, nullptr);
+  }
+
+  // The callee sees a copy of its own: it is the call that reads.
+  const char* taint_of_copies(CallBase& call) {
+    for (unsigned i = 0; i < call.arg_size(); ++i)
+      if (call.isByValArgument(i))
+        if (const char* const reason = taint_of_pointee(call.getArgOperand(i))) return reason;
+    return nullptr;
+  }
+
   const char* taint_of_pointers(CallBase& call, bool is_written) {
     for (const Use& argument : call.args()) {
       if (!argument->getType()->isPtrOrPtrVectorTy() || isa<ConstantPointerNull>(argument)) continue;
-      if (place_of(argument) == Place::global) return "passes a global variable on";
-      if (const char* const reason = reads(argument, nullptr)) return reason;
+      if (const char* const reason = taint_of_pointee(argument)) return reason;
       if (is_written && place_of(argument) != Place::constant)
         if (const char* const reason = writes(argument)) return reason;
     }
@@ -414,6 +431,7 @@ void Purity::analyse(ArrayRef<Function*> cycle) {
         has_changed |= old == summaries_.end() ? cycle.size() > 1 || fresh.is_recursive
                                                : old->second.is_clean != fresh.is_clean ||
                                                      old->second.may_taint != fresh.may_taint ||
+                                                     old->second.calls_unknown != fresh.calls_unknown ||
                                                      old->second.reads_args != fresh.reads_args ||
                                                      old->second.writes_args != fresh.writes_args ||
                                                      old->second.globals.size() != fresh.globals.size() ||

@@ -30,6 +30,7 @@ struct Summary {
   bool may_taint = false;   // some path that returns has one, here or in what it calls
   bool reads_args = false;  // memory behind its pointer arguments
   bool writes_args = false;
+  bool calls_unknown = false;                       // some taint is a call that may come back to it
   bool is_recursive = false;                        // part of a cycle of calls
   llvm::SmallVector<llvm::Instruction*, 4> taints;  // own ones, in blocks that may return
   llvm::SmallVector<llvm::CallBase*, 4> math;       // taint when the result is not an ordinary number

@@ -533,7 +533,7 @@ void Rewriter::fill_miss(Recursion recursion, bool is_recursive) {
     forget_purity(*result);
     ReturnInst* const end = build.CreateRet(result);
     store_unless_tainted(end, key, result, before);
-    if (is_recursive) guard_stack(function, body, *off_);
+    if (is_recursive || summary_->calls_unknown) guard_stack(function, body, *off_);
     return;
   }
   // Its body is a copy of the function's.
@@ -624,6 +624,8 @@ void Rewriter::rewrite(Function& function, const Summary& summary, const Signatu
   if (recursion == Recursion::linear) flags |= LARDER_REUSE_LINEAR;
   if (recursion == Recursion::tree || (recursion == Recursion::none && summary.is_recursive))
     flags |= LARDER_REUSE_TREE;
+  else if (recursion == Recursion::none && summary.calls_unknown)
+    flags |= LARDER_REUSE_REENTERED;
   if (options_.is_recording) flags |= LARDER_REUSE_PROFILE;
   site_ = make_site(function, cost, flags);
   auto* const place_type = ArrayType::get(word_, kPlaceWords);

@@ -37,11 +37,12 @@ extern "C" {
 
 /* Flags of a site. */
 enum {
-  LARDER_REUSE_FOLD = 1,    /* the hash folds each key word first: some are floating point */
-  LARDER_REUSE_TREE = 2,    /* calls itself more than once on some path */
-  LARDER_REUSE_LINEAR = 4,  /* calls itself, at most once on each path */
-  LARDER_REUSE_PROFILE = 8, /* counts for the profile, never settles */
-  LARDER_REUSE_ALWAYS = 16  /* a profile or an annotation chose it: begins switched on */
+  LARDER_REUSE_FOLD = 1,      /* the hash folds each key word first: some are floating point */
+  LARDER_REUSE_TREE = 2,      /* calls itself more than once on some path */
+  LARDER_REUSE_LINEAR = 4,    /* calls itself, at most once on each path */
+  LARDER_REUSE_PROFILE = 8,   /* counts for the profile, never settles */
+  LARDER_REUSE_ALWAYS = 16,   /* a profile or an annotation chose it: begins switched on */
+  LARDER_REUSE_REENTERED = 32 /* calls what is not known, which may call it: its frames may pile up as well */
 };
 
 /* Values of a site's strategy. */
@@ -92,7 +93,8 @@ void larder_reuse_put(struct larder_reuse_place* place, const struct larder_reus
 /* The same for one key word and one value word, which then travel in registers. */
 void larder_reuse_put_small(struct larder_reuse_place* place, const struct larder_reuse_site* site,
                             uint64_t hash, uint64_t key, uint64_t value);
-/* The module of `site` is being unloaded: no place of it is touched again. */
+/* The module of `site` is being unloaded: no place of it is touched again. The calling thread works without
+ * the function's table from now on. */
 void larder_reuse_forget(const struct larder_reuse_site* site);
 
 /* Forgets all results of the calling thread. Not for signal handlers, nor from within a memoized function. */

@@ -26,7 +26,7 @@ constexpr uint64_t kSimulated = 256;  // entries of the simulated tables
 }  // namespace
 
 struct Counts {
-  Counts* next = nullptr;  // of all functions, once merged
+  Counts* next = nullptr;  // of all functions, once merged; of no function at present where there is no site
   const Site* site = nullptr;
   uint64_t calls = 0;
   uint64_t timed = 0;
@@ -120,6 +120,20 @@ uint64_t scramble(uint64_t hash) {
   return hash ^ hash >> 33;
 }
 
+// Null: there are none.
+Counts* counts_of(const Site* site) {
+  Counts* counts = all_counts;
+  while (counts != nullptr && counts->site != site) counts = counts->next;
+  return counts;
+}
+
+// A module that is loaded later may have its function where this one was.
+void drop(Counts& counts) {
+  Counts* const next = counts.next;
+  counts = Counts();
+  counts.next = next;
+}
+
 double nanoseconds_per_cycle() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -208,18 +222,17 @@ void count_result(Table& table) noexcept {
 }
 
 void merge_counts(Table& table) noexcept {
-  Counts* from = table.counts;
-  table.counts = nullptr;
-  Counts* into = all_counts;
-  while (into != nullptr && into->site != from->site) into = into->next;
+  const Counts* from = table.counts;
+  Counts* into = counts_of(from->site);
+  if (into == nullptr) into = counts_of(nullptr);
   if (into == nullptr) {
     void* pages = take_pages(sizeof(Counts));
     if (pages == nullptr) return;
     into = new (pages) Counts();
-    into->site = from->site;
     into->next = all_counts;
     all_counts = into;
   }
+  into->site = from->site;
   into->calls += from->calls;
   into->timed += from->timed;
   into->cycles += from->cycles;
@@ -230,9 +243,19 @@ void merge_counts(Table& table) noexcept {
     if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
 }
 
+void begin_counts(Table& table) noexcept {
+  const uint64_t before = table.counts->counting_before;
+  *table.counts = Counts();
+  table.counts->site = table.site;
+  table.counts->counting_before = before;
+}
+
+void drop_merged_counts() noexcept {
+  for (Counts* counts = all_counts; counts != nullptr; counts = counts->next) drop(*counts);
+}
+
 void write_profile(const Site* site) noexcept {
-  Counts* counts = all_counts;
-  while (counts != nullptr && counts->site != site) counts = counts->next;
+  Counts* counts = counts_of(site);
   // A name that the line cannot hold would make the whole file unreadable.
   if (counts == nullptr || counts->calls == 0 || strlen(site->name) > kNameMax) return;
   const char* path = getenv("LARDER_REUSE_PROFILE");
@@ -253,7 +276,7 @@ void write_profile(const Site* site) noexcept {
   const ssize_t written = write(file, line.text(), line.size());
   (void)written;
   close(file);
-  counts->calls = 0;
+  drop(*counts);
 }
 
 }  // namespace larder::reuse

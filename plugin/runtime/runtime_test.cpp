@@ -1,7 +1,10 @@
 // The run-time library, driven by a function that does by hand what the plugin makes rewritten code do.
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -533,6 +536,51 @@ TEST(ReuseTable, LetsNoMemoizedFrameStandDeepInTheStack) {
   });
 }
 
+TEST(ReuseTable, TakesFewFramesOfAStackThatTheProgramBroughtAlong) {
+  static std::vector<char> many(8 << 20);  // the stack is somewhere in the middle of its pages
+  static uint64_t below = 0;
+  static const larder_reuse_site site = site_of(LARDER_REUSE_TREE);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(
+      pthread_attr_setstack(
+          &attributes, many.data() + (4 << 20) - reinterpret_cast<uintptr_t>(many.data()) % 4096, 256 << 10),
+      0);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* of) -> void* {
+                  thread_local larder_reuse_place place{};
+                  Memoized same(site, place, [](uint64_t key) { return key; });
+                  same(1);
+                  below = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - place.stack_floor;
+                  return of;
+                },
+                nullptr),
+            0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_LE(below, uint64_t{256 << 10} / 8);
+}
+
+TEST(ReuseTable, LeavesErrnoAsItWas) {
+  const larder_reuse_site site = site_of(LARDER_REUSE_TREE);
+  on_a_thread([&] {
+    thread_local larder_reuse_place place{};
+    Memoized same(site, place, [](uint64_t key) { return key; });
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlimit none{0, files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);  // the stack cannot be looked up
+    errno = 0;
+    same(1);
+    const int after = errno;
+    setrlimit(RLIMIT_NOFILE, &files);
+    EXPECT_EQ(after, 0);
+    return 0;
+  });
+}
+
 TEST(ReuseTable, MemoizesALinearRecursionAtEveryLevelWhenEachCallGoesOneStepFurther) {
   const larder_reuse_site site = site_of(LARDER_REUSE_LINEAR);
   on_a_thread([&] {
@@ -591,6 +639,25 @@ TEST(ReuseStrategy, LruHashReplacesWhatWasUsedLongestAgo) {
   EXPECT_EQ(computed("lru_hash", {1, 2, 3, 1, 4, 2}), 5u);
 }
 
+TEST(ReuseStrategy, MakeDoWithWhatFitsTheCapOfACapacityThatDoesNot) {
+  for (const char* const capacity : {"461168601842738791", "18446744073709551615", "1000000000"}) {
+    const Environment most("LARDER_REUSE_CAPACITY", capacity);
+    for (const char* const strategy : {"round_robin", "lru_vector", "lru_hash"}) {
+      const Environment name("LARDER_REUSE_STRATEGY", strategy);
+      const larder_reuse_site site = site_of();
+      on_a_thread([&] {
+        thread_local larder_reuse_place place;
+        place = {};
+        Memoized same(site, place, [](uint64_t key) { return key + 100; });
+        for (uint64_t i = 0; i < 3000; ++i) EXPECT_EQ(same(i % 1500), i % 1500 + 100);
+        EXPECT_EQ(same.worked, 1500u);
+        EXPECT_LE(totals().bytes, totals().bytes_max);
+        return 0;
+      });
+    }
+  }
+}
+
 TEST(ReuseStrategy, GiveTheMemoryBackWithTheThread) {
   const larder_reuse_totals before = totals();
   computed("lru_hash", {1, 2, 3});
@@ -625,6 +692,87 @@ TEST(ReuseProfile, CountsCallsAndDistinctKeysOfAllThreads) {
   EXPECT_GT(nanoseconds, 0u);
   EXPECT_EQ(lru, 0u);  // a cycle of 1000 keys defeats 256 entries
   unlink(path.c_str());
+}
+
+std::string lines_of(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  unlink(path.c_str());
+  return text.str();
+}
+
+// Of one function, its fingerprint and number of calls.
+std::vector<uint64_t> calls_in(const std::string& lines) {
+  std::vector<uint64_t> result;
+  std::istringstream text(lines);
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    std::string word;
+    uint64_t print = 0, calls = 0;
+    words >> word >> word >> print >> calls;
+    result.push_back(calls);
+  }
+  return result;
+}
+
+TEST(ReuseProfile, LeavesItToTheParentWhatWasCountedBeforeAFork) {
+  const std::string path = testing::TempDir() + "reuse.forked." + std::to_string(getpid());
+  const Environment name("LARDER_REUSE_PROFILE", path.c_str());
+  const larder_reuse_site site = site_of(LARDER_REUSE_PROFILE);
+  on_a_thread([&] {
+    thread_local larder_reuse_place place{};
+    Memoized square(site, place, slow_square);
+    for (uint64_t i = 0; i < 1000; ++i) square(i % 7);
+    const pid_t child = fork();
+    if (child == 0) {
+      for (uint64_t i = 0; i < 10; ++i) square(i % 7);
+      larder_reuse_forget(&site);
+      _exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    larder_reuse_forget(&site);
+    return 0;
+  });
+  EXPECT_EQ(calls_in(lines_of(path)), (std::vector<uint64_t>{10, 1000}));
+}
+
+TEST(ReuseProfile, BeginsAnewForAModuleThatIsLoadedWhereOneWas) {
+  const std::string path = testing::TempDir() + "reuse.loaded." + std::to_string(getpid());
+  const Environment name("LARDER_REUSE_PROFILE", path.c_str());
+  const larder_reuse_site site = site_of(LARDER_REUSE_PROFILE);
+  for (uint64_t load = 1; load < 3; ++load)
+    on_a_thread([&] {
+      thread_local larder_reuse_place place;
+      place = {};
+      Memoized square(site, place, slow_square);
+      for (uint64_t i = 0; i < 100 * load; ++i) square(i % 50);
+      larder_reuse_forget(&site);
+      const uint64_t calls = square.worked;
+      EXPECT_EQ(square(3), 9u);  // what comes after is not counted
+      EXPECT_EQ(square.worked, calls);
+      return 0;
+    });
+  const std::string lines = lines_of(path);
+  EXPECT_EQ(calls_in(lines), (std::vector<uint64_t>{100, 200}));
+  std::istringstream second(lines.substr(lines.find('\n') + 1));
+  std::string word;
+  uint64_t print = 0, calls = 0, keys = 0, direct = 0, turn = 0, lru = 0, timed = 0;
+  second >> word >> word >> print >> calls >> keys >> direct >> turn >> lru >> timed;
+  EXPECT_EQ(timed, 200u);
+}
+
+TEST(ReuseProfile, CountsOnWhereAnotherThreadHasWrittenIt) {
+  const Environment name("LARDER_REUSE_PROFILE", "/dev/null");
+  const larder_reuse_site site = site_of(LARDER_REUSE_PROFILE);
+  on_a_thread([&] {
+    thread_local larder_reuse_place place{};
+    Memoized square(site, place, slow_square);
+    EXPECT_EQ(square(3), 9u);
+    std::thread([&] { larder_reuse_forget(&site); }).join();
+    for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(square(i), i * i);
+    return 0;
+  });
 }
 
 }  // namespace

@@ -116,10 +116,17 @@ bool prepare_vector(Table& table, Place& place) noexcept {
       number_of("LARDER_REUSE_CAPACITY", table.site->entries_max != 0 ? table.site->entries_max : kCapacity);
   if (vector->capacity == 0) vector->capacity = 1;
   vector->counter = UINT64_MAX;
-  const uint64_t size = vector->capacity * words(*table.site) * 8;
-  vector->bytes = size + vector->capacity * 8;
-  vector->elements = static_cast<uint64_t*>(take_pages(vector->bytes));
-  if (vector->elements == nullptr) return false;
+  // What does not fit the cap is made smaller: another strategy would be none to compare with.
+  const uint64_t each = (words(*table.site) + 1) * 8;
+  if (vector->capacity > bytes_max() / each) vector->capacity = bytes_max() / each;
+  uint64_t size = 0;
+  for (; vector->elements == nullptr; vector->capacity /= 2) {
+    if (vector->capacity == 0) return false;
+    size = vector->capacity * words(*table.site) * 8;
+    vector->bytes = vector->capacity * each;
+    vector->elements = static_cast<uint64_t*>(take_pages(vector->bytes));
+    if (vector->elements != nullptr) break;
+  }
   vector->buckets = vector->elements + size / 8;
   table.vector = vector;
   table.phase = Phase::fixed;

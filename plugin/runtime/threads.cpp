@@ -1,10 +1,11 @@
 #include "threads.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -49,43 +50,71 @@ pthread_once_t start_once = PTHREAD_ONCE_INIT;
 bool has_key;
 int list_lock;
 Thread* all_threads;
+thread_local uint64_t signals_before;  // the mask of the thread that holds the lock
 
+// Whose pure function calls us expects errno to be as it was.
+class KeptErrno {
+ public:
+  KeptErrno() noexcept : value_(errno) {}
+  ~KeptErrno() { errno = value_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  const int value_;
+};
+
+// A signal handler that interrupts the holder may fork, jump out of it or end the thread: so there is none
+// meanwhile, not even that of pthread_cancel(), which the C library would let through.
 void lock() noexcept {
+  const uint64_t all = ~uint64_t{0};
+  uint64_t before = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
   while (__atomic_exchange_n(&list_lock, 1, __ATOMIC_ACQUIRE) != 0) sched_yield();
+  signals_before = before;
 }
 void unlock() noexcept {
+  const uint64_t before = signals_before;
   __atomic_store_n(&list_lock, 0, __ATOMIC_RELEASE);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
 }
 
 // What Linux 6.11 and later answer about one mapping, where older ones have to be read all.
 struct MapQuery {
-  uint64_t size, flags, address, start, end, rest[8];
+  uint64_t size, flags, address, start, end, protection, rest[7];
 };
 constexpr unsigned long kMapQuery = 0xc0686611;  // PROCMAP_QUERY
+constexpr uint64_t kAnyAccess = 7;
 
-// The pages that hold both the frame at `here` and the thread's control block are the stack that glibc made
-// for it. pthread_getattr_np() knows as well, but allocates, which a signal handler must not.
-void find_stack(Thread& thread, uint64_t here) noexcept {
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
+struct Mapping {
+  uint64_t start, end;
+  bool is_guarded;  // below it are pages that nobody may touch
+};
+
+// False: this kernel does not answer.
+bool ask_for_mapping(int file, uint64_t address, Mapping& mapping) noexcept {
   MapQuery query{};
   query.size = sizeof query;
-  query.address = here;
-  if (ioctl(file, kMapQuery, &query) == 0) {
-    const auto self = static_cast<uint64_t>(pthread_self());
-    if (self >= here && self < query.end) {
-      thread.stack_low = query.start;
-      thread.stack_top = self;
-    }
-    ::close(file);
-    return;
-  }
+  query.address = address;
+  if (syscall(SYS_ioctl, file, kMapQuery, &query) != 0) return false;
+  mapping = {query.start, query.end, false};
+  query = {};
+  query.size = sizeof query;
+  query.address = mapping.start - 1;
+  mapping.is_guarded =
+      syscall(SYS_ioctl, file, kMapQuery, &query) == 0 && (query.protection & kAnyAccess) == 0;
+  return true;
+}
+
+// False: it is not there.
+bool read_mapping(int file, uint64_t address, Mapping& mapping) noexcept {
   char text[4096];
   uint64_t numbers[2] = {0, 0};
-  int field = 0;  // 0 and 1: the addresses of a line; 2: the rest of it
-  for (bool is_found = false; !is_found;) {
-    const ssize_t size = read(file, text, sizeof text);
-    if (size <= 0) break;
+  uint64_t guard_end = 0;  // of the last mapping without any access
+  int field = 0;           // 0 and 1: the addresses of a line; 2: what is allowed; 3: the rest of it
+  for (;;) {
+    const ssize_t size = syscall(SYS_read, file, text, sizeof text);
+    if (size <= 0) return false;
     for (ssize_t at = 0; at < size; ++at) {
       const char c = text[at];
       if (c == '\n') {
@@ -95,20 +124,36 @@ void find_stack(Thread& thread, uint64_t here) noexcept {
         field = 1;
       } else if (field == 1 && c == ' ') {
         field = 2;
-        const auto self = static_cast<uint64_t>(pthread_self());
-        if (numbers[0] <= here && here < numbers[1]) {
-          is_found = true;
-          if (self < here || self >= numbers[1]) break;
-          thread.stack_low = numbers[0];
-          thread.stack_top = self;
-          break;
+        if (numbers[0] <= address && address < numbers[1]) {
+          mapping = {numbers[0], numbers[1], guard_end == numbers[0]};
+          return true;
         }
+        guard_end = numbers[1];
+      } else if (field == 2) {
+        if (c == 'r' || c == 'w' || c == 'x') guard_end = 0;
+        if (c == ' ') field = 3;
       } else if (field < 2) {
         numbers[field] = numbers[field] * 16 + static_cast<uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
       }
     }
   }
-  ::close(file);
+}
+
+// The pages that hold both the frame at `here` and the thread's control block are the stack that glibc made
+// for it, if they stand on a guard: a stack that the program brought along may begin anywhere within its
+// pages. pthread_getattr_np() knows as well, but allocates, which a signal handler must not; and no call here
+// is one at which a thread may be cancelled.
+void find_stack(Thread& thread, uint64_t here) noexcept {
+  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return;
+  const auto self = static_cast<uint64_t>(pthread_self());
+  Mapping mapping{};
+  if ((ask_for_mapping(file, here, mapping) || read_mapping(file, here, mapping)) && mapping.is_guarded &&
+      self >= here && self < mapping.end) {
+    thread.stack_low = mapping.start;
+    thread.stack_top = self;
+  }
+  syscall(SYS_close, file);
 }
 
 void close(Place& place) noexcept {
@@ -145,21 +190,26 @@ void unlist(Thread& thread) noexcept {
   if (thread.next != nullptr) thread.next->link = thread.link;
 }
 
-// Other destructors of the thread may still call memoized functions: it goes last, and leaves places behind
-// that say off for ever.
-void end_thread(void* of) {
-  auto& thread = *static_cast<Thread*>(of);
-  if (++thread.last_calls < kDestructorCalls && pthread_setspecific(end_key, of) == 0) return;
-  thread.busy = 1;
+// Leaves places behind that say off for ever.
+void end_tables(Thread& thread) noexcept {
   lock();
   for (Table* table = thread.tables; table != nullptr; table = table->next) {
+    if (table->place == nullptr) continue;
     if (table->counts != nullptr) merge_counts(*table);
-    if (table->place != nullptr) close(*table->place);
+    close(*table->place);
   }
   unlist(thread);
   unlock();
   thread.is_over = true;
   free_tables(thread);
+}
+
+// Other destructors of the thread may still call memoized functions: it goes last.
+void end_thread(void* of) {
+  auto& thread = *static_cast<Thread*>(of);
+  if (++thread.last_calls < kDestructorCalls && pthread_setspecific(end_key, of) == 0) return;
+  thread.busy = 1;
+  end_tables(thread);
   thread.busy = 0;
 }
 
@@ -181,6 +231,10 @@ void after_fork_in_child() {
     }
     thread = next;
   }
+  // What was counted before is the parent's to write down.
+  for (Table* table = thread_state.tables; table != nullptr; table = table->next)
+    if (table->counts != nullptr) begin_counts(*table);
+  drop_merged_counts();
   after_fork();
 }
 
@@ -195,10 +249,15 @@ __attribute__((constructor)) void start_early() {
   pthread_once(&start_once, start);
 }
 
-// The library itself is being unloaded: its destructor must not be called any more.
+// The library itself is being unloaded, or the process ends: its destructor must not be called any more. The
+// tables of this thread go now; at a process's end other threads may still be at work with theirs.
 __attribute__((destructor)) void stop() {
   if (has_key) pthread_key_delete(end_key);
   has_key = false;
+  if (!thread_state.is_listed || thread_state.is_over || thread_state.busy != 0) return;
+  thread_state.busy = 1;
+  end_tables(thread_state);
+  thread_state.busy = 0;
 }
 
 }  // namespace
@@ -214,6 +273,7 @@ const char* value_of(const char* variable) noexcept {
 }
 
 uint64_t number_of(const char* variable, uint64_t otherwise) noexcept {
+  const KeptErrno kept;
   const char* text = value_of(variable);
   if (text == nullptr || *text < '0' || *text > '9') return otherwise;
   char* end = nullptr;
@@ -251,6 +311,7 @@ void* take_pages(uint64_t bytes) noexcept {
     __atomic_sub_fetch(&in_use, bytes, __ATOMIC_RELAXED);
     return nullptr;
   }
+  const KeptErrno kept;
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages != MAP_FAILED) return pages;
   __atomic_sub_fetch(&in_use, bytes, __ATOMIC_RELAXED);
@@ -310,7 +371,7 @@ Table* make_table(Thread& thread, Place& place, const Site& site) noexcept {
   table->site = &site;
   table->place = &place;
   // First, since what a linear recursion's look does is to leave no room for frames that memoize.
-  if ((site.flags & (LARDER_REUSE_TREE | LARDER_REUSE_LINEAR)) != 0)
+  if ((site.flags & (LARDER_REUSE_TREE | LARDER_REUSE_LINEAR | LARDER_REUSE_REENTERED)) != 0)
     measure_stack(thread, place);
   else
     place.stack_span = UINT64_MAX;
@@ -323,6 +384,7 @@ Table* make_table(Thread& thread, Place& place, const Site& site) noexcept {
 }
 
 void measure_stack(Thread& thread, Place& place) noexcept {
+  const KeptErrno kept;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (thread.stack_low == 0) {
     thread.stack_low = 1;
@@ -355,8 +417,10 @@ extern "C" void larder_reuse_forget(const larder_reuse_site* site) {
   lock();
   for (Thread* thread = all_threads; thread != nullptr; thread = thread->next)
     for (Table* table = thread->tables; table != nullptr; table = table->next)
-      if (table->site == site) {
+      if (table->site == site && table->place != nullptr) {
         if (table->counts != nullptr) merge_counts(*table);
+        // What this thread calls from now on works without; others may be at work with theirs.
+        if (thread == &this_thread()) close(*table->place);
         table->place = nullptr;
       }
   write_profile(site);

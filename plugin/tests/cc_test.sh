@@ -198,7 +198,19 @@ static void* once(void* of) {
   *(int*)of = 1;
   return 0;
 }
+static long pages(void) {
+  long all = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (fscanf(file, "%ld", &all) != 1) all = 0;
+  fclose(file);
+  return all;
+}
 int main(void) {
+  int is_good = 0;
+  once(&is_good);
+  const long before = pages();
+  for (int i = 0; i < 20; ++i) once(&is_good);
+  if (pages() > before + 64) { printf("%ld pages more\n", pages() - before); return 1; }
   pthread_t threads[3];
   int good[3] = {0, 0, 0};
   for (int t = 0; t < 3; ++t) { pthread_create(&threads[t], 0, once, &good[t]); pthread_join(threads[t], 0); }

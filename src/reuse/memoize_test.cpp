@@ -81,6 +81,24 @@ TEST(Memoize, TellsZeroesApartAndFindsANanAgain) {
   EXPECT_EQ(worked, 3);
 }
 
+TEST(Memoize, TellsZeroesOfLongDoublesApartToo) {
+  int worked = 0;
+  auto inverse = memoize([&worked](long double x) {
+    ++worked;
+    return 1 / x;
+  });
+  const long double infinity = std::numeric_limits<long double>::infinity();
+  const long double nan = std::numeric_limits<long double>::quiet_NaN();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(inverse(0.0L), infinity);
+    EXPECT_EQ(inverse(-0.0L), -infinity);
+    EXPECT_NE(inverse(nan), 0.0L);
+    EXPECT_EQ(inverse(1.0L + std::numeric_limits<long double>::epsilon()),
+              1 / (1.0L + std::numeric_limits<long double>::epsilon()));
+  }
+  EXPECT_EQ(worked, 4);
+}
+
 TEST(Memoize, KeepsNothingOfACallThatThrows) {
   int worked = 0;
   auto picky = memoize([&worked](int n) {

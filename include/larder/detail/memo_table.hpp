@@ -2,11 +2,14 @@
 // may and then replaces within the window. Used by one thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -22,6 +25,10 @@ template <typename T>
 constexpr bool is_memo_word = (std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, float> ||
                                std::is_same_v<T, double>)&&sizeof(T) <= 8;
 
+// Ten bytes in sixteen: of these, two words.
+template <typename T>
+constexpr bool is_memo_extended = std::is_same_v<T, long double> && sizeof(long double) == 16;
+
 template <typename T>
 std::uint64_t memo_word(const T& value) noexcept {
   if constexpr (std::is_same_v<T, double>)
@@ -32,11 +39,22 @@ std::uint64_t memo_word(const T& value) noexcept {
     return static_cast<std::uint64_t>(value);
 }
 
+// Of what the processor computes with; what lies behind it in memory may be anything.
+inline std::array<std::uint64_t, 2> memo_words(long double value) noexcept {
+  constexpr std::size_t kBytes = std::numeric_limits<long double>::digits == 64 ? 10 : sizeof value;
+  std::array<std::uint64_t, 2> words{};
+  std::memcpy(words.data(), &value, kBytes < sizeof words ? kBytes : sizeof words);
+  return words;
+}
+
 template <typename T>
 std::uint64_t memo_hash(const T& value) {
   if constexpr (is_memo_word<T>) {
     const std::uint64_t word = memo_word(value);
     return std::is_floating_point_v<T> ? word ^ word >> 32 : word;
+  } else if constexpr (is_memo_extended<T>) {
+    const auto words = memo_words(value);
+    return words[0] ^ words[0] >> 32 ^ words[1] * 0x9e3779b97f4a7c15;
   } else {
     const std::uint64_t hash = std::hash<T>{}(value);
     return hash ^ hash >> 32;
@@ -48,6 +66,8 @@ template <typename T>
 bool memo_same(const T& a, const T& b) {
   if constexpr (is_memo_word<T>)
     return memo_word(a) == memo_word(b);
+  else if constexpr (is_memo_extended<T>)
+    return memo_words(a) == memo_words(b);
   else
     return a == b;
 }
