@@ -1,9 +1,10 @@
 #!/bin/bash
 # `larder build` on small manifests, by the real command: what runs, what does not, and what is left behind by whatever
-# goes wrong. The numbers are those of docs/peer-scenarios.md. Usage: build_test.sh LARDER
+# goes wrong. The numbers are those of docs/peer-scenarios.md. Usage: build_test.sh LARDER ODD_SYSTEM_LIBRARY
 # shellcheck disable=SC2317,SC2015,SC2016 # functions are called by name; what fails either way fails; sed and others expand
 set -u
 larder=$(realpath "$1")
+odd_system=$(realpath "$2")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 export HOME=$top XDG_RUNTIME_DIR=$top/run
@@ -562,5 +563,44 @@ mkdir sub && mv a build.ninja sub/ && mv sub/build.ninja sub/other.ninja
 "$larder" build -C sub -f other.ninja >out 2>&1 || fail "-C"
 grep -q 'Entering directory' out || fail "the directory is not told"
 [ -e sub/x ] || fail "x is not made"
+
+
+begin "the log's disk is full after any byte: what is built is right, and is built again" <<'END'
+build x: t a
+build y: r x b
+END
+for room in 0 1 20 30 60 100 150 200 250 300 400 500; do
+  rm -rf .larder x y
+  echo one >a
+  LD_PRELOAD=$odd_system LARDER_TEST_ROOM=$room expect 0 "x y"
+  grep -q 'warning: what is made will be made again' out || [ "$room" -gt 200 ] || fail "room for $room bytes: no warning"
+  [ "$(cat y)" = "$(printf 'one\ntwo')" ] || fail "room for $room bytes: wrong output"
+  # The log knows an older run, or none, than the one that made what is there.
+  "$larder" build --quiet >out 2>&1 || fail "room for $room bytes: not built after it"
+  expect 0 ""
+  echo other >a
+  LD_PRELOAD=$odd_system LARDER_TEST_ROOM=$room "$larder" build --quiet >out 2>&1 || fail "room for $room bytes: not built"
+  echo one >a
+  "$larder" build --quiet >out 2>&1 || fail "room for $room bytes: not built after it"
+  [ "$(cat y)" = "$(printf 'one\ntwo')" ] || fail "room for $room bytes: stale"
+done
+
+# Each says when it begins and ends; with a second one at work it waits for that.
+begin "-l: nothing starts above a load but the first" <<'END'
+rule s
+  command = echo begin >>when; echo end >>when; echo $out >>ran; touch $out
+rule meet
+  command = touch $out.here; for i in $$(seq 1000); do [ -e $other.here ] && break; sleep 0.01; done; [ -e $other.here ] && echo $out >>ran && touch $out
+build p: s
+build q: s
+build u: s
+build v: meet
+  other = w
+build w: meet
+  other = v
+END
+LD_PRELOAD=$odd_system LARDER_TEST_LOAD=9 expect 0 "p q u" -j 3 -l 8.5 p q u
+[ "$(paste -sd ' ' when)" = "begin end begin end begin end" ] || fail "two at once above the load: $(paste -sd ' ' when)"
+LD_PRELOAD=$odd_system LARDER_TEST_LOAD=8 expect 0 "v w" -j 2 -l 8.5 v w
 
 echo "every scenario holds"
