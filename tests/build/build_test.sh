@@ -588,7 +588,7 @@ done
 # Each says when it begins and ends; with a second one at work it waits for that.
 begin "-l: nothing starts above a load but the first" <<'END'
 rule s
-  command = echo begin >>when; echo end >>when; echo $out >>ran; touch $out
+  command = echo begin >>when; sleep 0.1; echo end >>when; echo $out >>ran; touch $out
 rule meet
   command = touch $out.here; for i in $$(seq 1000); do [ -e $other.here ] && break; sleep 0.01; done; [ -e $other.here ] && echo $out >>ran && touch $out
 build p: s

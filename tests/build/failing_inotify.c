@@ -1,4 +1,5 @@
-// Preloaded by watch_test.sh: an inotify that there is none of (LARDER_TEST_INOTIFY=none), or that grants no watch.
+// Preloaded by watch_test.sh: an inotify that there is none of (LARDER_TEST_INOTIFY=none), or that grants no
+// watch.
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
