@@ -14,6 +14,7 @@ extern const Command kExportCommand;
 extern const Command kImportCommand;
 extern const Command kBuildCommand;
 extern const Command kWatchCommand;
+extern const Command kServeCommand;
 extern const Command kCcCommand;
 extern const Command kReuseReportCommand;
 extern const Command kConfigCommand;
@@ -25,10 +26,10 @@ extern const Command kHelpCommand;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kRunCommand,    &kBuildCommand,       &kWatchCommand,   &kCcCommand,     &kReuseReportCommand,
-    &kStatsCommand,  &kLsCommand,          &kShowCommand,    &kWhyCommand,    &kVerifyCommand,
-    &kGcCommand,     &kClearCommand,       &kExportCommand,  &kImportCommand, &kConfigCommand,
-    &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
+    &kRunCommand,         &kBuildCommand,  &kWatchCommand,       &kServeCommand,   &kCcCommand,
+    &kReuseReportCommand, &kStatsCommand,  &kLsCommand,          &kShowCommand,    &kWhyCommand,
+    &kVerifyCommand,      &kGcCommand,     &kClearCommand,       &kExportCommand,  &kImportCommand,
+    &kConfigCommand,      &kDoctorCommand, &kCompletionsCommand, &kVersionCommand, &kHelpCommand,
 };
 
 }  // namespace

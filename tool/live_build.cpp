@@ -119,6 +119,7 @@ void LiveBuild::tell_products(bool is_first_of_session) {
   const build::Manifest& manifest = *session_->manifest;
   std::vector<Product> changed;
   std::vector<std::string> removed;
+  std::vector<Product> made;
   std::vector<bool> different;
   if (is_first_) {
     different.resize(manifest.target_count());
@@ -132,6 +133,7 @@ void LiveBuild::tell_products(bool is_first_of_session) {
     told_[i] = now;
     const build::Digest digest = (*session_->history)[now].digest;
     std::string path(manifest.path(target));
+    if (is_first_of_session) made.push_back({path, digest});
     if (is_first_of_session && !is_first_) {
       const auto before = told_before_.find(path);
       if (before != told_before_.end() && before->second == digest) continue;
@@ -144,6 +146,7 @@ void LiveBuild::tell_products(bool is_first_of_session) {
     for (const auto& [path, digest] : told_before_) removed.push_back(path);
     std::sort(removed.begin(), removed.end());
     told_before_.clear();
+    listener_.on_made(made);
   }
   listener_.on_built(changed, removed);
   (void)console_.flush();

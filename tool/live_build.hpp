@@ -26,8 +26,10 @@ class LiveListener {
   virtual ~LiveListener() = default;
   // A command begins that will write these.
   virtual void on_start(const std::vector<std::string>& /*outputs*/) {}
-  // All that there is to make, after the manifest was read: the products there will be.
+  // The manifest was read: these products there will be, and no others.
   virtual void on_products(const std::vector<std::string>& /*paths*/) {}
+  // It was built for the first time: what is made, whether it came out different or not.
+  virtual void on_made(const std::vector<Product>& /*products*/) {}
   // A build has come to its end. What came out different, and what no step makes any more; both may be empty.
   virtual void on_built(const std::vector<Product>& changed, const std::vector<std::string>& removed) = 0;
   // Why not all is as it should be; empty: it is again.

@@ -1,0 +1,165 @@
+#include "http/server.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+namespace larder::http {
+namespace {
+
+constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
+
+class Client {
+ public:
+  explicit Client(unsigned port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(static_cast<std::uint16_t>(port));
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  }
+  ~Client() { ::close(fd_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void send(std::string_view text) { (void)::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+  // What comes, until it holds `part` or the server ends it.
+  std::string until(std::string_view part) {
+    std::array<char, 65536> buffer{};
+    while (got_.find(part) == got_.npos) {
+      const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), 0);
+      if (got <= 0) break;
+      got_.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return got_;
+  }
+  std::string all() { return until(std::string_view("\0never", 6)); }
+
+ private:
+  int fd_;
+  std::string got_;
+};
+
+std::unique_ptr<Server> serving(Server::Handler handler, const Limits& limits = {}) {
+  auto server = Server::listen("127.0.0.1", 0, std::move(handler), limits);
+  EXPECT_TRUE(server) << server.error().what;
+  return std::move(*server);
+}
+
+Response said(std::string text) {
+  Response response;
+  response.body = text_body(std::move(text));
+  return response;
+}
+
+TEST(HttpServer, AnswersOneAfterTheOtherOnOneConnection) {
+  const auto server = serving([](const Request& request) { return said(request.path); });
+  Client client(server->port());
+  client.send(kGet);
+  EXPECT_NE(client.until("/x").find("Content-Length: 2\r\n"), std::string::npos);
+  client.send("GET /y HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_NE(client.all().find("\r\n\r\n/y"), std::string::npos);
+}
+
+TEST(HttpServer, EndsWhoeverTakesTooLong) {
+  Limits limits;
+  limits.head = limits.sending = std::chrono::milliseconds(50);
+  const auto server =
+      serving([](const Request&) { return said(std::string(std::size_t{64} << 20, 'x')); }, limits);
+  Client silent(server->port());
+  Client slow(server->port());
+  slow.send("GET / HTT");
+  EXPECT_TRUE(slow.all().starts_with("HTTP/1.1 408 "));
+  EXPECT_EQ(silent.all(), "");
+}
+
+TEST(HttpServer, AsksAgainForWhatWasPutOffAndGivesUpInTheEnd) {
+  Limits limits;
+  std::atomic<bool> is_ready{false};
+  std::atomic<int> asked{0};
+  const auto handler = [&](const Request&) {
+    ++asked;
+    Response response = said(is_ready ? "ready" : "not yet");
+    response.is_later = !is_ready;
+    return response;
+  };
+  {
+    const auto server = serving(handler, limits);
+    Client client(server->port());
+    client.send(kGet);
+    while (asked == 0) std::this_thread::yield();
+    is_ready = true;
+    server->retry();
+    EXPECT_NE(client.until("ready").find("\r\n\r\nready"), std::string::npos);
+  }
+  is_ready = false;
+  limits.later = std::chrono::milliseconds(50);
+  const auto server = serving(handler, limits);
+  Client client(server->port());
+  client.send(kGet);
+  EXPECT_NE(client.until("not yet").find("not yet"), std::string::npos);
+}
+
+TEST(HttpServer, SendsEventsToAllStreamsAndEndsThoseThatLagTooFarBehind) {
+  const auto server = serving([](const Request& request) {
+    Response response = said("hello\n\n");
+    response.is_stream = request.path == "/x";
+    return response;
+  });
+  Client listener(server->port());
+  Client lagging(server->port());
+  for (Client* const client : {&listener, &lagging}) {
+    client->send(kGet);
+    (void)client->until("hello\n\n");
+  }
+  server->broadcast("data: 1\n\n");
+  EXPECT_NE(listener.until("data: 1\n\n").find("data: 1\n\n"), std::string::npos);
+  // One that reads nothing is ended once more than a MiB waits for it beside what the kernel holds.
+  const std::string much = "data: " + std::string(512 * 1024, 'x') + "\n\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string mark = "data: mark " + std::to_string(i) + "\n\n";
+    server->broadcast(much);
+    server->broadcast(mark);
+    ASSERT_NE(listener.until(mark).find(mark), std::string::npos) << "the reader was ended with the other";
+  }
+  EXPECT_EQ(lagging.all().find("data: mark 39"), std::string::npos);
+}
+
+TEST(HttpServer, RefusesMoreConnectionsAndStreamsThanItMayHave) {
+  Limits limits;
+  limits.connections = 3;
+  limits.streams = 1;
+  const auto server = serving(
+      [](const Request&) {
+        Response response = said("hello\n\n");
+        response.is_stream = true;
+        return response;
+      },
+      limits);
+  Client first(server->port());
+  first.send(kGet);
+  (void)first.until("hello");
+  Client second(server->port());
+  second.send(kGet);
+  EXPECT_TRUE(second.all().starts_with("HTTP/1.1 503 "));
+  Client third(server->port());
+  Client fourth(server->port());
+  Client fifth(server->port());
+  EXPECT_TRUE(fifth.all().starts_with("HTTP/1.1 503 ") || fourth.all().starts_with("HTTP/1.1 503 "));
+}
+
+TEST(HttpServer, SaysWhyItCannotListen) {
+  const auto server = serving([](const Request&) { return said(""); });
+  const auto again = Server::listen("127.0.0.1", server->port(), [](const Request&) { return said(""); });
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().what.find("in use"), std::string::npos) << again.error().what;
+  EXPECT_FALSE(Server::listen("localhost", 0, [](const Request&) { return said(""); }));
+}
+
+}  // namespace
+}  // namespace larder::http
