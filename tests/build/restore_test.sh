@@ -364,6 +364,14 @@ echo '#define F 1' >forced
 forget
 expect 0 2
 
+# Whatever a flag may mean by it.
+flags "-DF=forced"
+printf 'int b(void) { return 2; }\n' >b.c
+expect 2 0
+echo other >forced
+forget
+expect 2 0
+
 begin "85: after any edits, as the compiler alone"
 seed=11
 for round in $(seq 40); do
