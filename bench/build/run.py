@@ -131,6 +131,11 @@ def main():
         (pathlib.Path(arguments.results) / "build.json").write_text(json.dumps(rows, indent=1) + "\n")
     for miss in missed:
         print(f"bar missed: {miss}")
+    restore = [sys.executable, str(pathlib.Path(__file__).with_name("restore.py")), "--larder", larder]
+    restore += ["--results", arguments.results] if arguments.results else []
+    restore += ["--quick"] if arguments.quick else []
+    if subprocess.run(restore, check=False).returncode != 0:
+        return 2
     return 1 if missed else 0
 
 

@@ -144,7 +144,12 @@ bool Build::start_some() {
     if (restorer_ != nullptr && !asked_.contains(step)) {
       const Urgent urgent = ready_.top();
       ready_.pop();
-      if (restore(step)) return true;
+      if (restore(step)) {
+        // Nothing is waited for while one is restored after the other.
+        if (signals_.wait(0) == 0) return true;
+        interrupt();
+        return false;
+      }
       ready_.push(urgent);
       continue;
     }

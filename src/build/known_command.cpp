@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 3> kLaunchers = {"ccache", "sccache", "di
 
 // Flags by which a compiler writes what no manifest names, reads what no depfile names, or makes what another
 // machine would make otherwise.
-constexpr std::array<std::string_view, 42> kUnknownFlags = {"--coverage",
+constexpr std::array<std::string_view, 45> kUnknownFlags = {"--coverage",
                                                             "-coverage",
                                                             "-ftest-coverage",
                                                             "-fprofile",
@@ -54,7 +54,10 @@ constexpr std::array<std::string_view, 42> kUnknownFlags = {"--coverage",
                                                             "-serialize-diagnostics",
                                                             "--serialize-diagnostics",
                                                             "-index-store-path",
-                                                            "-dump",
+                                                            "-d",
+                                                            "-time",
+                                                            "-gmodules",
+                                                            "-foffload",
                                                             "-wrapper",
                                                             "-specs",
                                                             "--specs",
@@ -215,7 +218,7 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
     const auto begins = [&](std::string_view flag) { return std::string_view(word).starts_with(flag); };
     if (std::any_of(kUnknownFlags.begin(), kUnknownFlags.end(), begins) ||
         std::find(kUnknownWords.begin(), kUnknownWords.end(), word) != kUnknownWords.end() ||
-        (begins("-Wa,") && word.find('=') != word.npos) || begins("-Wp,"))
+        (begins("-Wa,") && word != "-Wa,--noexecstack") || begins("-Wp,"))
       return unknown("with " + word + " its compiler reads or writes more than is known");
     if (begins("@")) {
       std::string file = word.substr(1);
@@ -226,7 +229,8 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
     const bool has_next = at + 1 < words->size();
     if (word == "-c") compiles = true;
     if (word == "-MD") tells_all = true;
-    if (word == "-MMD" || word == "-MM") return unknown("with " + word + " its depfile leaves headers out");
+    if (word == "-MMD" || word == "-MM" || word == "-M")
+      return unknown("with " + word + " its depfile leaves headers out");
     if (word == "-o" || word == "-MF") {
       if (!has_next) return unknown("its command line ends in " + word);
       std::string file = (*words)[++at];

@@ -38,8 +38,8 @@ TEST_F(KnownCommandLook, IsNoneOfAnotherProgram) {
 
 TEST_F(KnownCommandLook, IsNoneThatWritesOrReadsMore) {
   for (const char* flag : {"--coverage", "-fprofile-use", "-gsplit-dwarf", "-save-temps=obj", "-march=native",
-                           "-fplugin=./p.so", "@more", "-MF y.d", "-o y.o", "-Wa,-a=listing", "-ftime-trace",
-                           "-B tools", "-specs=my", "-Xclang -load"})
+                           "-fplugin=./p.so", "@more", "-MF y.d", "-o y.o", "-Wa,-a=listing", "-Wa,@options",
+                           "-da", "-ftime-trace", "-B tools", "-specs=my", "-Xclang -load"})
     EXPECT_NE(look("cc -MD -MF x.d -c x.c -o x.o " + std::string(flag)).why_not, "") << flag;
 }
 

@@ -41,7 +41,7 @@ bool Build::restore(StepId step) {
   const auto before = history_.run(manifest_.outputs(step)[0]);
   std::vector<ContentId> old_outputs;
   if (before) old_outputs.assign(before->outputs.begin(), before->outputs.end());
-  left_ms_ -= std::min(left_ms_, before ? std::uint64_t{before->duration_ms} : 0);
+  const std::uint64_t expected = before ? before->duration_ms : 0;
   Restorer::Restored restored;
   std::string why;
   if (!restorer_->restore(*asked, restored, why)) {
@@ -51,6 +51,7 @@ bool Build::restore(StepId step) {
   asked_.erase(step);
   explain_restoring(step, " is restored: ", "its command has made it of the same before");
   record(job, restored.discovered, restored.outputs, restored.duration_ms);
+  left_ms_ -= std::min(left_ms_, expected);
   ++finished_;
   ran_.insert(step);
   listener_.on_restore(step, counts(), restored.said);

@@ -320,7 +320,7 @@ for i in $(seq 12); do
   "$larder" build >/dev/null 2>&1 &
   job=$!
   until [ -e "f$i.o" ] || ! kill -0 $job 2>/dev/null; do :; done
-  kill -9 $job 2>/dev/null
+  kill "-$([ $((i % 2)) -eq 0 ] && echo TERM || echo KILL)" $job 2>/dev/null
   wait $job 2>/dev/null
   for file in *.o; do cmp -s "$file" "whole/$file" || fail "$file is no whole one"; done
   "$larder" build >out 2>&1 || fail "after the kill"
@@ -363,6 +363,14 @@ expect 2 0
 echo '#define F 1' >forced
 forget
 expect 0 2
+
+# Whatever a flag may mean by it.
+flags "-DF=forced"
+printf 'int b(void) { return 2; }\n' >b.c
+expect 2 0
+echo other >forced
+forget
+expect 2 0
 
 begin "85: after any edits, as the compiler alone"
 seed=11
