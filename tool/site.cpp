@@ -144,11 +144,13 @@ bool is_content(const std::string& bytes, const build::Digest& digest) noexcept 
   return format::checksum(as_bytes(bytes)).low == digest.low;
 }
 
-// `http://[::1]:80/` is asked for with Host `[::1]:80`.
+// `http://[::1]:80/` is asked for with Host `[::1]:80`. Numbers only: `127.example.org` is anybody's.
 bool is_own_name(std::string_view host) noexcept {
-  if (host.starts_with('[')) return host.starts_with("[::1]");
-  host = host.substr(0, host.find(':'));
-  return host.empty() || host == "localhost" || host.ends_with(".localhost") || host.starts_with("127.");
+  const std::size_t port = host.rfind(':');
+  const bool has_port = port != host.npos && host.find_first_not_of("0123456789", port + 1) == host.npos;
+  if (has_port && !host.ends_with(']')) host = host.substr(0, port);
+  if (host.starts_with("127.")) return host.find_first_not_of("0123456789.") == host.npos;
+  return host.empty() || host == "[::1]" || host == "localhost" || host.ends_with(".localhost");
 }
 
 http::Response plain(int status, const std::string& text) {

@@ -147,7 +147,10 @@ def what_no_step_makes_is_not_there(serve):
     assert b"root:" not in serve.ask("/big.txt")[2]
     status, headers, _ = serve.ask("/", "POST")
     assert status == 405 and headers["Allow"] == "GET, HEAD"
-    assert serve.ask("/", Host="evil.example")[0] == 421
+    for stranger in ("evil.example", "127.evil.example", "[::1].evil.example", "localhost.evil.example", "evil.example:80"):
+        assert serve.ask("/", Host=stranger)[0] == 421, stranger
+    for own in ("127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80", "a.localhost", "localhost:1"):
+        assert serve.ask("/", Host=own)[0] == 200, own
 
 
 def bad_input_is_refused(serve):

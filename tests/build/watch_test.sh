@@ -194,9 +194,12 @@ python3 -c 'for i in range(1, 10001): open("src/%d" % i, "w").write("old %d\n" %
 echo "build x: all | $(seq -f 'src/%g' -s ' ' 10000)" >>build.ninja
 start
 ran "x"
+begun=$SECONDS
 python3 -c 'for i in range(1, 10001): open("src/%d" % i, "w").write("new %d\n" % i)'
+took=$((SECONDS - begun))
 until_yes "x is stale after the burst" is_text x "$(cat src/* | cksum)"
-[ "$(wc -l <ran)" -le 6 ] || fail "a burst of 10000 ran $(wc -l <ran) commands"
+# A machine that is too busy tears the burst apart: what comes 50 ms later is another change.
+[ "$(wc -l <ran)" -le $((6 + 20 * took)) ] || fail "a burst of 10000 in $took s ran $(wc -l <ran) commands"
 
 begin "73: the kernel's queue overflows" <<'END'
 build x: r a
