@@ -80,7 +80,7 @@ class OpenclClosure : public ::testing::Test {
     cl_mem out = cl.find<decltype(clCreateBuffer)>("clCreateBuffer")(place_.context, CL_MEM_READ_WRITE,
                                                                      sizeof value, nullptr, &code);
     const std::size_t one = 1;
-    cl.find<decltype(clSetKernelArg)>("clSetKernelArg")((*kernel)->handle(), 0, sizeof out, &out);
+    cl.find<decltype(clSetKernelArg)>("clSetKernelArg")((*kernel)->handle(), 0, sizeof(void*), &out);
     cl.find<decltype(clEnqueueNDRangeKernel)>("clEnqueueNDRangeKernel")(
         queue, (*kernel)->handle(), 1, nullptr, &one, &one, 0, nullptr, nullptr);
     cl.find<decltype(clEnqueueReadBuffer)>("clEnqueueReadBuffer")(queue, out, CL_TRUE, 0, sizeof value,
