@@ -46,14 +46,18 @@ bool is_for_this_machine(const Module& module) {
          module.getDataLayout().getPointerSizeInBits() == 64;
 }
 
-bool is_ours(Module& module, Options& options) {
-  return !is_done(module) && is_for_this_machine(module) && read_options(module, options);
+bool is_ours(const Module& module) {
+  return !is_done(module) && is_for_this_machine(module);
 }
 
 struct MarkPass : PassInfoMixin<MarkPass> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
     Options options;
-    if (!is_ours(module, options)) return PreservedAnalyses::all();
+    if (!is_ours(module)) return PreservedAnalyses::all();
+    if (!read_options(module, options)) {
+      module.addModuleFlag(Module::Max, kModuleFlag, 1);  // what is wrong is said once
+      return PreservedAnalyses::all();
+    }
     read_annotations(module);
     mark(module, options, Purity(module, options, library_of(module, analyses), true));
     return PreservedAnalyses::none();
@@ -64,7 +68,7 @@ struct MarkPass : PassInfoMixin<MarkPass> {
 struct RewritePass : PassInfoMixin<RewritePass> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
     Options options;
-    if (!is_ours(module, options)) return PreservedAnalyses::all();
+    if (!is_ours(module) || !read_options(module, options)) return PreservedAnalyses::all();
     rewrite(module, options, Purity(module, options, library_of(module, analyses), false));
     return PreservedAnalyses::none();
   }

@@ -50,9 +50,10 @@ int run_cc(Call& call) {
   }
   const Result<ReuseParts> parts = reuse_parts(*version);
   if (!parts) {
-    return call.refuse(
-        "no value reuse for " + words[0], parts.error().what,
-        "use another clang, or build larder where llvm-" + std::to_string(*version) + "-dev is installed");
+    return call.refuse("no value reuse for " + words[0], parts.error().what,
+                       has_plugin_source(*version) ? "use another clang, or build larder where llvm-" +
+                                                         std::to_string(*version) + "-dev is installed"
+                                                   : "use clang 14, 16 or 19: the plugin is for these");
   }
   const bool is_off =
       compilation.records_profile || (compilation.has_sanitizer && !call.has("--with-sanitizers"));

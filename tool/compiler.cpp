@@ -93,6 +93,10 @@ Result<int> clang_version(const std::string& compiler) {
   return std::atoi(std::string(text.substr(at + 14, 6)).c_str());
 }
 
+bool has_plugin_source(int version) {
+  return std::find(kVersions.begin(), kVersions.end(), version) != kVersions.end();
+}
+
 Result<ReuseParts> reuse_parts(int version) {
   ReuseParts parts{find_part(plugin_name(version)), find_part("liblarder_reuse.a")};
   if (!parts.plugin.empty() && !parts.library.empty()) return parts;

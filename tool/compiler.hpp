@@ -23,6 +23,8 @@ struct ReuseParts {
   std::string plugin;
   std::string library;
 };
+// Whether a plugin can be built for it.
+bool has_plugin_source(int version);
 // not_found when this larder has no plugin for the version; `what` names those it has.
 Result<ReuseParts> reuse_parts(int version);
 

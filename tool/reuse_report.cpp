@@ -41,7 +41,9 @@ std::size_t read_profile(std::istream& file, Functions& functions) {
   return 0;
 }
 
+// What C calls f would be read as the type that f stands for within names.
 std::string readable(const std::string& name) {
+  if (!name.starts_with("_Z")) return printable(name);
   int status = 0;
   char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string result = text != nullptr && status == 0 ? text : name;
@@ -58,7 +60,7 @@ std::string fixed(double number, int digits) {
 int run_report(Call& call) {
   const std::string path(call.has("FILE") ? call.value("FILE") : "larder-reuse.profile");
   std::ifstream file(path);
-  if (!file) {
+  if (!file || (file.peek(), file.bad())) {
     return call.refuse("cannot read " + path, "it is not there, or not readable",
                        "build with larder cc --profile-reuse and run the program first");
   }

@@ -46,6 +46,17 @@ TEST_F(ReuseTool, SaysWhatToDoWithoutAProfile) {
   EXPECT_NE(err.find("larder cc --profile-reuse"), std::string::npos) << err;
 }
 
+TEST_F(ReuseTool, TakesAFolderForNoProfile) {
+  EXPECT_EQ(larder({"reuse-report", testing::TempDir()}), kError);
+  EXPECT_NE(err.find("cannot read"), std::string::npos) << err;
+}
+
+TEST_F(ReuseTool, ReadsNoTypeIntoTheNameOfACFunction) {
+  profile("reuse1\tf\t1\t1000\t10\t0\t0\t0\t1000\t1000000000\n");
+  EXPECT_EQ(larder({"reuse-report", path_}), kDone);
+  EXPECT_NE(out.find("%  f\n"), std::string::npos) << out;
+}
+
 TEST_F(ReuseTool, LeavesTheCompilersFlagsToTheCompiler) {
   EXPECT_EQ(larder({"cc", "--strategy", "lru_hash", "/nowhere/cc", "--json", "-O2", "--no-such-flag"}),
             kError);

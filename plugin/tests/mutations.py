@@ -88,11 +88,11 @@ MUTATIONS = [
     ("11", "nothing is stored before it returned",
      [(REWRITE, "    CallInst* const result = build.CreateCall(off_, arguments);\n    result->setCallingConv(off_->getCallingConv());\n"
        "    result->setAttributes(off_->getAttributes());\n    forget_purity(*result);\n    ReturnInst* const end = build.CreateRet(result);\n"
-       "    store_unless_tainted(end, key, result, before);\n    if (is_recursive)",
+       "    store_unless_tainted(end, key, result, before);\n    if (is_recursive ||",
        "    CallInst* const result = build.CreateCall(off_, arguments);\n    result->setCallingConv(off_->getCallingConv());\n"
        "    result->setAttributes(off_->getAttributes());\n    forget_purity(*result);\n    ReturnInst* const end = build.CreateRet(result);\n"
        "    put(result, key, Constant::getNullValue(function.getReturnType()));\n"
-       "    store_unless_tainted(end, key, result, before);\n    if (is_recursive)")],
+       "    store_unless_tainted(end, key, result, before);\n    if (is_recursive ||")],
      ["rule_11_throws.cpp"]),
     ("12", "that it returns need not be known",
      [(SHAPE, '  if (function.isVarArg())',
