@@ -71,6 +71,61 @@ bool is_comparison_harmless(const ICmpInst& comparison) {
          (isa<ConstantPointerNull>(left) && place_of(right) != Place::unknown);
 }
 
+// The language has sources say so by a pragma, and then the compiler does; many never did and rely on calls
+// of functions being what they seem.
+bool uses_fp_environment(const Module& module) {
+  for (const Function& function : module) {
+    if (!function.isDeclaration() || function.use_empty()) continue;
+    const bool is_such = StringSwitch<bool>(function.getName())
+                             .Cases("fesetround", "fesetenv", "feupdateenv", "fesetmode", true)
+                             .Cases("feholdexcept", "feclearexcept", "feraiseexcept", "fesetexceptflag", true)
+                             .Cases("fetestexcept", "fegetexceptflag", "feenableexcept", true)
+                             .Cases("llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr", true)
+                             .Cases("llvm.set.rounding", "llvm.set.fpenv.i256", "llvm.set.fpmode.i32", true)
+                             .Default(false);
+    if (is_such) return true;
+  }
+  return false;
+}
+
+bool computes_floats(const Instruction& instruction) {
+  switch (instruction.getOpcode()) {
+    case Instruction::FAdd:
+    case Instruction::FSub:
+    case Instruction::FMul:
+    case Instruction::FDiv:
+    case Instruction::FRem:
+    case Instruction::FCmp:
+    case Instruction::FPTrunc:
+    case Instruction::FPExt:
+    case Instruction::FPToSI:
+    case Instruction::FPToUI:
+    case Instruction::SIToFP:
+    case Instruction::UIToFP:
+      return true;
+    default:
+      break;
+  }
+  const auto* const call = dyn_cast<CallBase>(&instruction);
+  if (call == nullptr || call->getCalledFunction() == nullptr || !call->getCalledFunction()->isDeclaration())
+    return false;
+  if (call->getType()->isFPOrFPVectorTy()) return true;
+  return any_of(call->args(), [](const Use& argument) { return argument->getType()->isFPOrFPVectorTy(); });
+}
+
+// What these give depends on the rounding mode by what they are for.
+bool rounds_as_set(const IntrinsicInst& call) {
+  switch (call.getIntrinsicID()) {
+    case Intrinsic::rint:
+    case Intrinsic::nearbyint:
+    case Intrinsic::lrint:
+    case Intrinsic::llrint:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool is_harmless_intrinsic(const IntrinsicInst& call) {
   switch (call.getIntrinsicID()) {
     case Intrinsic::returnaddress:
@@ -285,6 +340,8 @@ class Purity::Reader {
 
   const char* taint_of(Instruction& instruction) {
     reason_.clear();
+    if (purity_.has_fp_environment_ && computes_floats(instruction))
+      return "computes with floating point in a source that uses the floating-point environment";
     if (const auto* const load = dyn_cast<LoadInst>(&instruction)) {
       if (load->isVolatile()) return "reads a volatile object";
       if (load->isAtomic()) return "reads an atomic object";
@@ -373,7 +430,8 @@ class Purity::Reader {
     }
     if (const auto* const set = dyn_cast<AnyMemSetInst>(&call))
       return set->isVolatile() ? "writes a volatile object" : writes(set->getRawDest());
-    if (isa<ConstrainedFPIntrinsic>(call)) return "depends on the floating-point environment";
+    if (isa<ConstrainedFPIntrinsic>(call) || rounds_as_set(call))
+      return "depends on the floating-point environment";
     return is_harmless_intrinsic(call) ? nullptr : "uses a compiler intrinsic with an effect";
   }
 
@@ -401,7 +459,10 @@ class Purity::Reader {
 };
 
 Purity::Purity(Module& module, const Options& options, Library library, bool is_start)
-    : options_(options), library_(std::move(library)), is_start_(is_start) {
+    : options_(options),
+      library_(std::move(library)),
+      is_start_(is_start),
+      has_fp_environment_(uses_fp_environment(module)) {
   CallGraph graph(module);
   for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
     SmallVector<Function*, 4> cycle;

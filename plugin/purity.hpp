@@ -57,6 +57,7 @@ class Purity {
   const Options& options_;
   Library library_;
   bool is_start_;
+  bool has_fp_environment_;  // the module sets the rounding mode, or looks at what computing left behind
   llvm::DenseMap<const llvm::Function*, Summary> summaries_;
 };
 
