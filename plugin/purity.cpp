@@ -135,8 +135,6 @@ bool is_harmless_intrinsic(const IntrinsicInst& call) {
 #if LLVM_VERSION_MAJOR >= 16
     case Intrinsic::threadlocal_address:
 #endif
-    // As far down as the address asks for: what it gives is an address as a number.
-    case Intrinsic::ptrmask:
       return false;
     case Intrinsic::assume:
     case Intrinsic::lifetime_start:

@@ -358,7 +358,11 @@ BasicBlock* Rewriter::peel(Function& function) {
       }
     }
   }
-  if (!has_return) {
+  // Where all of it stays, nothing would lead to the look-up.
+  const bool leads_on = any_of(kept, [&](BasicBlock* block) {
+    return any_of(successors(block), [&](BasicBlock* next) { return kept.count(next) == 0; });
+  });
+  if (!has_return || !leads_on) {
     lookup->moveBefore(entry);
   } else {
     for (BasicBlock* const block : kept) {
