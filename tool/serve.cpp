@@ -21,7 +21,7 @@ constexpr Argument kArguments[] = {
     kBuildEnv,
     {"--port", "N", "listen on this port instead of 8000; 0: on any that is free", {}, false, false, 'p'},
     {"--address", "ADDRESS", "listen on this numeric address instead of 127.0.0.1: others can then ask, too"},
-    {"--root", "DIR", "what the address without a path stands for; the working directory without"},
+    {"--site", "DIR", "the directory that `/` stands for; the working directory without"},
     {"--no-script", "", "leave pages as they are: no reload, no errors in them"},
     {"TARGET", "", "what to build and serve; the manifest's defaults without", {}, false, true},
 };
@@ -57,14 +57,14 @@ int run_serve(Call& call) {
   SiteOptions options;
   options.is_loopback = address.starts_with("127.") || address == "::1";
   options.has_script = !call.has("--no-script");
-  options.root = std::string(call.value("--root"));
-  build::make_canonical(options.root);
-  if (options.root == ".") options.root.clear();
-  if (options.root.starts_with('/') || options.root.starts_with(".."))
-    return call.refuse("--root cannot be " + options.root,
+  options.directory = std::string(call.value("--site"));
+  build::make_canonical(options.directory);
+  if (options.directory == ".") options.directory.clear();
+  if (options.directory.starts_with('/') || options.directory.starts_with(".."))
+    return call.refuse("--site cannot be " + options.directory,
                        "only what is below the working directory is served",
                        "name a directory there, or use -C");
-  if (!options.root.empty()) options.root += '/';
+  if (!options.directory.empty()) options.directory += '/';
   Site site(options);
   auto server = http::Server::listen(address, port,
                                      [&site](const http::Request& request) { return site.answer(request); });
@@ -100,6 +100,6 @@ const Command kServeCommand{
     false,
     false,
     run_serve,
-    "larder serve\nlarder serve --root site --port 8080\nlarder serve -C out docs"};
+    "larder serve\nlarder serve --site site --port 8080\nlarder serve -C out docs"};
 
 }  // namespace larder::tool

@@ -164,8 +164,8 @@ http::Response plain(int status, const std::string& text) {
 }  // namespace
 
 std::string Site::url_of(const std::string& path) const {
-  if (!path.starts_with(options_.root) || path.starts_with('/') || path.starts_with("../")) return {};
-  return '/' + path.substr(options_.root.size());
+  if (!path.starts_with(options_.directory) || path.starts_with('/') || path.starts_with("../")) return {};
+  return '/' + path.substr(options_.directory.size());
 }
 
 std::string Site::script_tag(const std::string& path, const std::string& etag) const {
@@ -269,7 +269,7 @@ http::Response Site::events(const http::Request& request) {
   std::string first = "retry: 1000\n\n";
   const MutexLock lock(mutex_);
   if (page.starts_with('/')) {
-    const auto found = pages_.find(options_.root + page.substr(1));
+    const auto found = pages_.find(options_.directory + page.substr(1));
     if (found != pages_.end() && found->second.is_made &&
         build::hex(found->second.digest) != request.parameter("etag"))
       first += event_of("changed", '[' + json_of(page) + ']');
@@ -366,7 +366,7 @@ http::Response Site::answer(const http::Request& request) {
     response.body = http::text_body(std::string(kScript));
     return response;
   }
-  std::string path = options_.root + request.path.substr(1);
+  std::string path = options_.directory + request.path.substr(1);
   if (request.path.ends_with('/')) path += "index.html";
   bool is_product = false;
   bool is_directory = false;

@@ -20,7 +20,7 @@ inline constexpr std::size_t kProductBytesMax = std::size_t{64} << 20;  // of on
 inline constexpr std::size_t kSiteBytesMax = std::size_t{256} << 20;    // of all that are in memory
 
 struct SiteOptions {
-  std::string root;         // empty, or a directory with its `/`: what `/` stands for
+  std::string directory;    // empty, or a directory with its `/`: what `/` stands for
   bool has_script = true;   // in pages
   bool is_loopback = true;  // only names of this machine are answered
 };
@@ -56,7 +56,7 @@ class Site {
   http::Response events(const http::Request& request);
   http::Response trouble_page(const std::string& path);
   std::string script_tag(const std::string& path, const std::string& etag) const;
-  std::string url_of(const std::string& path) const;  // empty: it is not below the root
+  std::string url_of(const std::string& path) const;  // empty: it is not below the directory
   void keep(Page& page, Bytes bytes) REQUIRES(mutex_);
 
   const SiteOptions options_;

@@ -10,7 +10,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 POSTS = 1000
-PATIENCE = 100
+PATIENCE = 200
 
 
 def main():
@@ -18,7 +18,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="larder-forum-") as name:
         forum = pathlib.Path(name)
         subprocess.run([HERE / "make_forum.sh", render, forum, str(POSTS)], check=True)
-        serve = subprocess.Popen([larder, "serve", "--port", "0", "--root", "site", "-d", "explain", "--quiet"],
+        serve = subprocess.Popen([larder, "serve", "--port", "0", "--site", "site", "-d", "explain", "--quiet"],
                                  cwd=forum, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         watchdog = threading.Timer(PATIENCE, serve.kill)
         watchdog.start()
@@ -34,7 +34,8 @@ def main():
 
         def change(post, text):
             """Which products are announced, and which steps ran."""
-            (forum / "posts" / str(post)).write_text(text)
+            (forum / "beside").write_text(text)
+            (forum / "beside").rename(forum / "posts" / str(post))
             lines = until(": done, ")
             changed = {line.split()[2] for line in lines if line.startswith("larder: changed ")}
             ran = {line.split()[2] for line in lines if " runs: " in line}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Lays out a forum of some posts in a folder: posts/N, and a build.ninja that renders a page for each, with a sidebar of
-# all titles in every page. Then: larder serve -C FOLDER --root site. Usage: make_forum.sh RENDER FOLDER [POSTS]
+# all titles in every page. Then: larder serve -C FOLDER --site site. Usage: make_forum.sh RENDER FOLDER [POSTS]
 set -eu
 render=$(realpath "$1")
 folder=$2

@@ -288,7 +288,7 @@ int Watches::patience_ms(bool while_building) const {
     if (due <= now) return 0;
     return static_cast<int>(std::chrono::ceil<milliseconds>(due - now).count());
   };
-  if (fd_ < 0) return until(looked_ + kLookEvery);
+  if (fd_ < 0) return while_building ? -1 : until(looked_ + kLookEvery);
   if (touched_.empty() && !everything_ && !strangers_) return -1;
   if (unsure_ != 0 || everything_) return until(std::min(last_ + kQuietWhenUnsure, first_ + kPatienceMax));
   if (sure_ == 0) return while_building ? -1 : until(first_ + kQuietWhenUnsure);

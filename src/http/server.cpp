@@ -152,7 +152,7 @@ void Server::wake() const noexcept {
   (void)!::write(wake_fd_, &one, sizeof one);
 }
 
-void Server::broadcast(std::string event) {
+void Server::broadcast(std::string_view event) {
   {
     const MutexLock lock(mutex_);
     // Nobody who listens would take more.

@@ -54,7 +54,7 @@ class Server {
 
   unsigned port() const noexcept { return port_; }
   // From any thread: `event` to all streams; and responses that were put off are asked for again.
-  void broadcast(std::string event);
+  void broadcast(std::string_view event);
   void retry() { broadcast({}); }
 
  private:

@@ -40,11 +40,14 @@ class Serve:
         self.start(*words)
 
     def write(self, name, text):
-        (self.folder / name).write_text(text)
+        """In one step: nobody sees half of it."""
+        beside = self.folder.with_suffix(".put")
+        beside.write_text(text)
+        beside.rename(self.folder / name)
 
     def start(self, *words):
         environment = dict(os.environ, HOME=str(self.folder))
-        self.process = subprocess.Popen([LARDER, "serve", "--port", "0", "--root", "site", *words], cwd=self.folder,
+        self.process = subprocess.Popen([LARDER, "serve", "--port", "0", "--site", "site", *words], cwd=self.folder,
                                         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []
         self.news = threading.Condition()

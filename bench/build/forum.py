@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Measures the forum of examples/forum: from an edit to the product and to the line that announces it, under `larder
+serve`; beside ninja, which is run after each edit, in the same run; and how long requests take under a load of edits.
+
+  forum.py --build build/release --results FOLDER [--quick] [--posts N] [--edits N]
+
+Bar: a comment's page is announced after at most 20 ms, nothing is stale. Exits 0 when it holds, 1 when it does not.
+"""
+import argparse
+import http.client
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import machine  # noqa: E402,F401
+
+COMMENT_MAX_MS = 20
+
+
+def text_of(post, title, comments):
+    return f"{title}\nWhat post {post} says.\n" + "".join(f"Comment {i}.\n" for i in range(comments))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=str(ROOT / "build/release"))
+    parser.add_argument("--results")
+    parser.add_argument("--posts", type=int)
+    parser.add_argument("--edits", type=int)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    posts = arguments.posts or (50 if arguments.quick else 1000)
+    edits = arguments.edits or (5 if arguments.quick else 31)
+    build = pathlib.Path(arguments.build).resolve()
+    top = pathlib.Path(tempfile.mkdtemp(prefix="larder-forum-bench-"))
+    row = {"posts": posts}
+    serve = None
+    try:
+        for name in ("larder", "ninja"):
+            subprocess.run([ROOT / "examples/forum/make_forum.sh", build / "examples/forum_render", top / name,
+                            str(posts)], check=True)
+        forum = top / "larder"
+        serve = subprocess.Popen([build / "tool/larder", "serve", "--port", "0", "--site", "site", "--quiet"],
+                                 cwd=forum, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+        def until(part):
+            for line in serve.stdout:
+                if part in line:
+                    return line
+            raise RuntimeError("serve has ended")
+
+        port = int(until("larder: serving ").rsplit(":", 1)[1].strip("/\n"))
+        until("larder: watching ")
+        waits = []
+        stop = threading.Event()
+
+        def ask():
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            i = 0
+            while not stop.is_set():
+                i = i % posts + 1
+                begin = time.perf_counter()
+                client.request("GET", f"/{i}.html")
+                client.getresponse().read()
+                waits.append((time.perf_counter() - begin) * 1000)
+                time.sleep(0.001)
+
+        def comment(i):
+            post = i % posts + 1
+            begin = time.perf_counter()
+            (forum / f"posts/{post}").write_text(text_of(post, f"Title of post {post}", i + 1))
+            until(f"larder: changed site/{post}.html")
+            return (time.perf_counter() - begin) * 1000
+
+        def title(i):
+            begin = time.perf_counter()
+            (forum / "posts/1").write_text(text_of(1, f"Title {i}", 1))
+            until(f"larder: changed site/{posts}.html")
+            took = (time.perf_counter() - begin) * 1000
+            pages = [(forum / f"site/{n}.html").read_text() for n in range(1, posts + 1)]
+            row["stale"] = row.get("stale", 0) + sum(f">Title {i}</a>" not in page for page in pages)
+            return took
+
+        comments = []
+        for i in range(edits):
+            time.sleep(0.12)  # a person's pace
+            comments.append(comment(i))
+        row["comment_ms"] = statistics.median(comments)
+        row["title_ms"] = statistics.median(title(i) for i in range(3))
+        asker = threading.Thread(target=ask)
+        asker.start()
+        for i in range(edits):
+            comment(i + edits)
+        title(99)
+        stop.set()
+        asker.join()
+        waits.sort()
+        row["request_p50_ms"], row["request_p99_ms"] = waits[len(waits) // 2], waits[len(waits) * 99 // 100]
+        row["requests"] = len(waits)
+        if shutil.which("ninja"):
+            forum = top / "ninja"
+            run = lambda: subprocess.run(["ninja"], cwd=forum, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+            run()
+            times = {"comment": [], "title": []}
+            for i in range(3):
+                for kind, name in (("comment", "Title of post 2"), ("title", f"Title {i}")):
+                    (forum / "posts/2").write_text(text_of(2, name, i + 1))
+                    begin = time.perf_counter()
+                    run()
+                    times[kind].append((time.perf_counter() - begin) * 1000)
+            for kind, values in times.items():
+                row[f"ninja_{kind}_ms"] = statistics.median(values)
+    finally:
+        if serve is not None:
+            serve.terminate()
+            serve.wait()
+        shutil.rmtree(top, ignore_errors=True)
+    print(json.dumps(row))
+    if arguments.results:
+        (pathlib.Path(arguments.results) / "forum.json").write_text(json.dumps(row, indent=1) + "\n")
+    missed = row["stale"] != 0 or (not arguments.quick and row["comment_ms"] > COMMENT_MAX_MS)
+    if missed:
+        print("bar missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
