@@ -56,7 +56,7 @@ def main():
     files = arguments.files or (8 if arguments.quick else 60)
     larder = str(pathlib.Path(arguments.larder or f"{arguments.build}/tool/larder").resolve())
     top = pathlib.Path(tempfile.mkdtemp(prefix="larder-restore-bench-", dir=arguments.dir))
-    environment = {**os.environ, "LARDER_DIR": str(top / "store"), "CCACHE_DIR": str(top / "ccache")}
+    environment = {**os.environ, "LARDER_DIR": str(top / "store"), "CCACHE_DIR": str(top / "ccache_store")}
     environment.pop("CCACHE_DISABLE", None)
     times = {}
 
@@ -77,7 +77,7 @@ def main():
         for name, launcher in (("larder", ""), ("second", ""), ("ninja", ""), ("ccache", "ccache ")):
             write(top / name, files, launcher)
         for _ in range(1 if arguments.quick else 3):
-            for store in ("store", "ccache"):
+            for store in ("store", "ccache_store"):
                 shutil.rmtree(top / store, ignore_errors=True)
             for name in ("larder", "second", "ninja", "ccache"):
                 forget(top / name)
