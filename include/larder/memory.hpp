@@ -210,7 +210,7 @@ class MemoryTier {
   Result<Held<T>> get_or_make(const InternedRecipe<T>& recipe, Maker&& maker, const MakeOptions& options = {},
                               Answer* answer = nullptr) {
     if (recipe) {
-      if (Held<T> held = get(recipe)) return tell(std::move(held), recipe.slot_, answer);
+      if (Held<T> held = hold(recipe.slot_)) return tell(std::move(held), recipe.slot_, answer);
     }
     return request({.slot = recipe.slot_, .options = &options, .answer = answer}, maker);
   }

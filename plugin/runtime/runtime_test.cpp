@@ -544,7 +544,7 @@ TEST(ReuseTable, TakesFewFramesOfAStackThatTheProgramBroughtAlong) {
   pthread_attr_init(&attributes);
   ASSERT_EQ(
       pthread_attr_setstack(
-          &attributes, many.data() + (4 << 20) - reinterpret_cast<uintptr_t>(many.data()) % 4096, 256 << 10),
+          &attributes, many.data() + (4 << 20) - reinterpret_cast<uintptr_t>(many.data()) % 4096, 2 << 20),
       0);
   pthread_t thread;
   ASSERT_EQ(pthread_create(
@@ -560,7 +560,7 @@ TEST(ReuseTable, TakesFewFramesOfAStackThatTheProgramBroughtAlong) {
             0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
-  EXPECT_LE(below, uint64_t{256 << 10} / 8);
+  EXPECT_LE(below, uint64_t{2 << 20} / 8);
 }
 
 TEST(ReuseTable, LeavesErrnoAsItWas) {
