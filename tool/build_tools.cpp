@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 #include "tool/build_session.hpp"
 #include "tool/json.hpp"
@@ -214,9 +213,7 @@ int BuildTool::commands() {
 }
 
 int BuildTool::compdb() {
-  char* const name = ::getcwd(nullptr, 0);
-  const std::string directory = name == nullptr ? "" : name;
-  std::free(name);
+  const std::string directory = build::working_directory();
   Json json;
   json.begin_array();
   for (StepId step = 0; step < manifest_.step_count(); ++step) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 
 #include "tool/json.hpp"
 
@@ -103,9 +102,7 @@ std::string json_of(std::string_view text) {
 
 // Where the working directory really is, with a `/` behind it.
 std::string real_directory() {
-  char* const name = ::realpath(".", nullptr);
-  std::string directory = name == nullptr ? "/" : name;
-  std::free(name);
+  std::string directory = build::real_path(".");
   if (!directory.ends_with('/')) directory += '/';
   return directory;
 }

@@ -13,8 +13,7 @@
 namespace larder::build {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};  // for commands that were asked to stop
-constexpr int kLoadPauseMs = 200;             // until the load is asked again
+constexpr int kLoadPauseMs = 200;  // until the load is asked again
 
 }  // namespace
 

@@ -91,9 +91,7 @@ class Build {
   // Whether something that is wanted failed, or was not come to.
   bool has_unfinished() const;
   // Whether it is known to be as it should be.
-  bool is_made(StepId step) const noexcept {
-    return plan_.state(step) == State::clean || plan_.state(step) == State::done;
-  }
+  bool is_made(StepId step) const noexcept { return build::is_made(plan_.state(step)); }
   // Outputs that came out other than their step's run before had left them, in the last make or make_again.
   std::span<const TargetId> different() const noexcept { return different_; }
   // Whether a step's command ran or its outputs were restored, in any call of make().
@@ -102,6 +100,8 @@ class Build {
   unsigned remove_stale();
 
  private:
+  static constexpr std::chrono::seconds kPatience{5};  // for commands that were asked to end
+
   struct Job {
     StepId step;
     std::int64_t started_ns;  // by the clock of files

@@ -10,12 +10,6 @@
 #include "build/build.hpp"
 
 namespace larder::build {
-namespace {
-
-constexpr std::chrono::seconds kPatience{5};  // for commands that were asked to end
-
-}  // namespace
-
 Result<void> Build::plan_roots() {
   if (changes_ == nullptr) return plan_.make(roots_);
   if (plan_.is_kept() && !needs_whole_) {

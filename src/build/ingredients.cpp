@@ -24,13 +24,6 @@ void append_variable(std::string& text, const std::string& name) {
   if (value != nullptr) append_part(text, value);
 }
 
-std::string working_directory() {
-  char* const name = ::getcwd(nullptr, 0);
-  std::string directory = name == nullptr ? "" : name;
-  std::free(name);
-  return directory;
-}
-
 bool is_program(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;

@@ -110,9 +110,7 @@ void Restorer::keep_closure(Cache& cache, const Asked& asked, const std::vector<
     kept.closures.push_back(std::move(again));
   }
   if (kept.files.size() > format::kFilesMax) return;
-  Recipe recipe("build-step-files");
-  for (const auto& [name, value] : asked.ingredients) recipe.add(name, value);
-  (void)cache.put(recipe, Bytes(format::encode_file_closures(kept)),
+  (void)cache.put(closures_recipe(asked), Bytes(format::encode_file_closures(kept)),
                   {.log = {}, .texts = {}, .replace = true});
 }
 

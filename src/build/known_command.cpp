@@ -99,13 +99,6 @@ bool is_elf(const std::string& path) {
   return is;
 }
 
-std::string real_path(const std::string& path) {
-  char* const real = ::realpath(path.c_str(), nullptr);
-  std::string result = real == nullptr ? "" : real;
-  std::free(real);
-  return result;
-}
-
 // What `LD_TRACE_LOADED_OBJECTS` makes the loader print, and paths on lines of their own.
 std::vector<std::string> paths_in(std::string_view text) {
   std::vector<std::string> paths;
@@ -202,7 +195,7 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
     ++at;
   }
   const std::string compiler = at < words->size() ? find_program((*words)[at]) : "";
-  const std::string real = real_path(compiler);
+  const std::string real = real_path(compiler.c_str());
   if (compiler.empty() || !is_compiler_name(name_of(compiler)) || !is_compiler_name(name_of(real)) ||
       !is_elf(real))
     return unknown("what " + (at < words->size() ? (*words)[at] : command) +

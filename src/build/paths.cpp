@@ -1,9 +1,31 @@
 #include "build/paths.hpp"
 
+#include <unistd.h>
+
+#include <cstdlib>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace larder::build {
+namespace {
+
+// What a call of the C library gave to be freed.
+std::string taken(char* text) {
+  std::string own = text == nullptr ? "" : text;
+  std::free(text);
+  return own;
+}
+
+}  // namespace
+
+std::string working_directory() {
+  return taken(::getcwd(nullptr, 0));
+}
+
+std::string real_path(const char* path) {
+  return taken(::realpath(path, nullptr));
+}
 
 bool is_canonical(std::string_view path) noexcept {
   if (path.empty()) return true;

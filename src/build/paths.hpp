@@ -19,6 +19,11 @@ using StepId = std::uint32_t;
 void make_canonical(std::string& path);
 bool is_canonical(std::string_view path) noexcept;
 
+// Empty when nothing can be said.
+std::string working_directory();
+// Where `path` leads, all links followed; empty when it leads nowhere.
+std::string real_path(const char* path);
+
 // Text that lives as long as the arena.
 class Arena {
  public:

@@ -23,6 +23,10 @@ enum class State : std::uint8_t {
   done,  // it ran, or was cut off: everything before it came out the same
   failed,
 };
+// Whether a step in it is known to be as it should be.
+constexpr bool is_made(State state) noexcept {
+  return state == State::clean || state == State::done;
+}
 
 enum class Cause : std::uint8_t {
   none,

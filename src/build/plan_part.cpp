@@ -110,7 +110,7 @@ std::vector<StepId> Plan::touched_and_behind() {
   for (const StepId step : order_) {
     const State state = states_[step];
     follower_count_[step] = blocked_[step] = 0;
-    if (state == State::clean || state == State::done) continue;
+    if (is_made(state)) continue;
     // What was not judged yet by a plan of the whole is judged now.
     if (state == State::due || state == State::unwanted || (state == State::waiting && !is_part_))
       touched_[step] = true;

@@ -23,17 +23,10 @@ constexpr std::string_view kClosures = "build-step-files";
 constexpr unsigned kAliasDepthMax = 32;
 constexpr std::string_view kNothingKept = "nothing is kept of it with these inputs";
 
-Recipe recipe_of(std::string_view kind, const std::vector<std::pair<std::string, std::string>>& ingredients) {
+Recipe recipe_of(std::string_view kind, const Restorer::Asked& asked) {
   Recipe recipe(kind);
-  for (const auto& [name, value] : ingredients) recipe.add(name, value);
+  for (const auto& [name, value] : asked.ingredients) recipe.add(name, value);
   return recipe;
-}
-
-std::string working_directory() {
-  char* const name = ::getcwd(nullptr, 0);
-  std::string directory = name == nullptr ? "" : name;
-  std::free(name);
-  return directory;
 }
 
 // Nobody else writes below the log's directory while this build holds its lock.
@@ -51,6 +44,10 @@ bool put_there(const std::string& place, const std::string& path, const format::
 }
 
 }  // namespace
+
+Recipe Restorer::closures_recipe(const Asked& asked) {
+  return recipe_of(kClosures, asked);
+}
 
 bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
   present_.look(std::span(&target, 1));
@@ -184,14 +181,13 @@ void Restorer::ask(Asked& asked) {
     if (!add_input(asked, asked.targets[i], 0)) return;
   add_named(asked, known.named);
   if (!asked.why_not.empty()) return;
-  if (auto kept = cache->get(recipe_of(kClosures, asked.ingredients)))
-    asked.closures = std::move(kept->bytes);
+  if (auto kept = cache->get(closures_recipe(asked))) asked.closures = std::move(kept->bytes);
 }
 
 std::optional<Recipe> Restorer::whole_recipe(const Asked& asked, const std::vector<TargetId>& discovered,
                                              std::int64_t began_ns, std::string& why) {
   const Root& root = products_.root();
-  Recipe recipe = recipe_of(kProduct, asked.ingredients);
+  Recipe recipe = recipe_of(kProduct, asked);
   std::vector<std::pair<std::string, TargetId>> files;
   std::vector<std::string> found;
   for (const TargetId target : discovered) files.emplace_back(root.portable_path(path(target)), target);
@@ -261,8 +257,7 @@ bool Restorer::restore(Asked& asked, Restored& restored, std::string& why) {
       const auto file = products_.root().path_of(closures->files[use.file].path);
       const TargetId target = file ? manifest_.target(*file) : kNone;
       const StepId producer = target == kNone ? kNone : manifest_.producer(target);
-      if (target == kNone || (producer != kNone && plan_.state(producer) != State::clean &&
-                              plan_.state(producer) != State::done)) {
+      if (target == kNone || (producer != kNone && !is_made(plan_.state(producer)))) {
         is_ready = false;
         break;
       }

@@ -86,6 +86,8 @@ class Restorer {
   void add_named(Asked& asked, const std::vector<std::string>& named);
   void add_environment(Asked& asked);
   bool add_file(Asked& asked, std::string_view name, TargetId target);
+  // The first recipe, under which the second ones' files are found.
+  static Recipe closures_recipe(const Asked& asked);
   // The second recipe. None when a file is not there or cannot be read; `why` says so.
   std::optional<Recipe> whole_recipe(const Asked& asked, const std::vector<TargetId>& discovered,
                                      std::int64_t began_ns, std::string& why);

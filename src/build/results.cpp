@@ -15,10 +15,8 @@ namespace {
 constexpr unsigned kAttemptsMax = 3;
 
 std::string working_prefix() {
-  char* const name = ::getcwd(nullptr, 0);
-  std::string directory = name == nullptr ? "" : std::string(name) + '/';
-  std::free(name);
-  return directory;
+  const std::string directory = working_directory();
+  return directory.empty() ? directory : directory + '/';
 }
 
 // Takes the lines out of `output` that name included files, as compilers do that write no depfile.
@@ -159,8 +157,7 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   for (const TargetId target : discovered) {
     const StepId producer = manifest_.producer(target);
     if (producer == kNone || producer == step) continue;
-    const State state = plan_.state(producer);
-    if (state == State::clean || state == State::done) continue;
+    if (is_made(producer)) continue;
     plan_.learn(step, discovered);
     return attempts > 1;
   }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/utf8.hpp"
+#include "build/paths.hpp"
 
 namespace larder::build {
 namespace {
@@ -19,13 +20,6 @@ namespace {
 constexpr std::array<std::string_view, 2> kPlaceholders = {"@{root}", "@{root as called}"};
 constexpr std::size_t kPathMin = 4;  // shorter ones stand everywhere
 constexpr std::array<const char*, 6> kVersionControls = {".git", ".hg", ".svn", ".jj", ".bzr", "_darcs"};
-
-std::string real_path(const char* path) {
-  char* const real = ::realpath(path, nullptr);
-  std::string result = real == nullptr ? "" : real;
-  std::free(real);
-  return result;
-}
 
 bool is_same_directory(const std::string& a, const std::string& b) {
   struct stat first {};

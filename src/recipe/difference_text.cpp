@@ -1,6 +1,8 @@
 // A difference for people.
 #include <algorithm>
+#include <span>
 
+#include "base/hex.hpp"
 #include "larder/difference.hpp"
 #include "recipe/canonical.hpp"
 #include "recipe/readable.hpp"
@@ -26,13 +28,7 @@ std::string short_digest(const Ingredient& ingredient) {
       ingredient.is_digest ? canonical::Digest{} : canonical::digest_of(ingredient.bytes);
   const unsigned char* digest =
       ingredient.is_digest ? reinterpret_cast<const unsigned char*>(ingredient.bytes.data()) : made.data();
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < 6; ++i) {
-    text.push_back(kDigits[digest[i] >> 4]);
-    text.push_back(kDigits[digest[i] & 15]);
-  }
-  return text;
+  return to_hex(std::as_bytes(std::span(digest, 6)));
 }
 
 bool fits_on_a_line(std::string_view text) noexcept {

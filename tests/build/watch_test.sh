@@ -1,6 +1,6 @@
 #!/bin/bash
-# `larder watch` on small manifests, by the real command: what runs after which change, and what is told of it. Nothing
-# sleeps: a test waits, at most a minute, for a line that is told. Usage: watch_test.sh LARDER [FAILING_INOTIFY.so]
+# `larder watch` on small manifests, by the real command: what runs after which change, and what is told of it. A test
+# waits, at most a minute, for a line that is told. Usage: watch_test.sh LARDER [FAILING_INOTIFY.so]
 # shellcheck disable=SC2317,SC2015,SC2016 # functions are called by name; what fails either way fails; sed and others expand
 set -u
 larder=$(realpath "$1")
@@ -62,6 +62,8 @@ put() {
   printf '%s\n' "$2" >"$top/put"
   mv "$top/put" "$1"
 }
+# Longer than the kernel's clock stands still: what a command discovers must be older than the command, or it runs again.
+settle() { read -r -t 0.05 <>"$top/nothing" || :; }
 launch() {
   "$larder" watch "$@" >out 2>err &
   watch=$!
@@ -305,6 +307,7 @@ mkdir -p one two
 echo h1 >one/h
 echo h2 >two/h
 echo one/h >list
+settle
 start
 ran "x"
 put one/h h1b
