@@ -10,6 +10,7 @@
 #include "policy/sample.hpp"
 #include "policy/scores.hpp"
 #include "policy/shadows.hpp"
+#include "policy/window.hpp"
 
 namespace larder::policy {
 
@@ -26,13 +27,6 @@ class Adaptive final : public Policy {
     Facts facts;
     std::uint32_t place = 0;  // among the candidates
     Shadows::Watch watch = Shadows::kNoWatch;
-  };
-
-  // What the score by frequency asks, for a look at many: eight to a line of memory.
-  struct Brief {
-    std::uint32_t last = 0;   // the tick's lower half: who was not used for 2^32 ticks seems younger
-    float density = kPinned;  // over the uses
-    static constexpr float kPinned = -1;  // or nobody
   };
 
   void do_insert(Id id, const Entry& entry, Past past) override;
@@ -52,15 +46,12 @@ class Adaptive final : public Policy {
   void end_watches();
   void forget_score(Id id);
   void sum_up(Id id) noexcept;
-  float score_by_frequency(Id id) const noexcept;
-  void renew_pool();
 
   Random random_;
-  bool is_cheap_ = false;     // what came in last
-  bool is_pool_due_ = false;  // something cheap came in since some joined the drawn
+  bool is_cheap_ = false;  // what came in last
   std::vector<Known> known_;
-  std::vector<Brief> briefs_;  // by id, as known_
   Sample candidates_;
+  Window window_;  // where what comes in is cheap to make again
   // The sample that the next victim comes from, and the score it is judged by; as in Sampled.
   std::vector<Id> drawn_;
   Score drawn_by_ = Score::odds;
@@ -70,7 +61,6 @@ class Adaptive final : public Policy {
   Tick scored_at_ = 0;
   std::uint64_t scored_with_ = 0;  // what the odds had learned by then
   Shadows shadows_;
-  Id hand_ = 0;         // the last that was asked to join
   Id asked_about_ = 0;  // by curious()
 };
 

@@ -1,7 +1,7 @@
 // Ghosts remember what was evicted: key, frequency, cost and last use, of the last so many, oldest forgotten
 // first. They tell a miss that bigger limits would have spared from one that nothing could have, and give an
-// entry that comes back its frequency again. One thread at a time. All calls O(1), 24 bytes a ghost and 8 for
-// the index.
+// entry that comes back its frequency again. One thread at a time. All calls O(1), 24 bytes a ghost and 16
+// for the index.
 #pragma once
 
 #include <cstddef>
