@@ -31,7 +31,7 @@ class Bench:
         self.quick = arguments.quick
         self.program = {}
         self.bin = arguments.build / "bench"
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="larder-bench-", dir=arguments.dir or arguments.build))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="larder-bench-", dir=(arguments.dir or arguments.build).resolve()))
         for path in sorted(self.bin.glob("larder_store_bench*")):
             for peer in subprocess.run([path, "peers"], capture_output=True, text=True, check=True).stdout.split():
                 self.program[peer] = path
@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=machine.ROOT / "build/bench",
                         help="build tree of the preset `bench`")
     parser.add_argument("--results", type=pathlib.Path, help="write store.txt and store.json into this folder")
-    parser.add_argument("--dir", help="a folder on the disk to measure on")
+    parser.add_argument("--dir", type=pathlib.Path, help="a folder on the disk to measure on")
     parser.add_argument("--realtime", action="store_true", help="on a machine that is not idle: the steps of eviction and "
                         "the starts of processes go before all other work (takes root)")
     parser.add_argument("--quick", action="store_true", help="a smoke of some seconds: its figures mean nothing")
