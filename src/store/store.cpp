@@ -77,6 +77,16 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
       most == 0 ? 0
                 : most + format::entry_head_size(recipe.canonical().size(), format::kEntryLogSizeMax,
                                                  format::kEntryAttachmentSizeMax);
+  Lookup lookup;
+  // Misses come in a row. To look for what is not there takes a fifth less than to open it.
+  if (missed_last_.load(std::memory_order_relaxed)) {
+    struct stat status {};
+    if (directory_->files().status_at(directory_->fd(), layout::entry_path(key).c_str(), status) == -ENOENT) {
+      lookup.reason = Reason::absent;
+      return lookup;
+    }
+    missed_last_.store(false, std::memory_order_relaxed);
+  }
   entry_file::Opened opened;
   entry_file::Content content;
   for (int round = 0; round < 2; ++round) {
@@ -85,8 +95,8 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
     if (opened.reason == Reason::none) content = entry_file::read(*directory_, opened, limits);
     if (!opened.is_stale && !content.is_stale) break;
   }
-  Lookup lookup;
   lookup.reason = opened.reason != Reason::none ? opened.reason : content.reason;
+  if (lookup.reason == Reason::absent) missed_last_.store(true, std::memory_order_relaxed);
   if (lookup.reason == Reason::untrusted) warn_once(lookup.reason, layout::entry_path(key).c_str());
   if (opened.reason == Reason::none && is_damage(content.reason)) damaged(key, opened.status, content.reason);
   if (lookup.reason != Reason::none) return lookup;

@@ -143,8 +143,8 @@ class Store {
 
   // The product of `recipe`, checked, or why there is none: absent, expired, truncated, corrupt,
   // other_recipe, other_version, unreadable, untrusted, out_of_resources. Damage also sends an event and puts
-  // the entry aside. A miss costs one system call. `key` is recipe.key(); tests give another to force a
-  // collision.
+  // the entry aside. A miss costs one system call, and what comes after a miss two if it is there. `key` is
+  // recipe.key(); tests give another to force a collision.
   LARDER_HOT Lookup get(const Recipe& recipe, const Key& key, GetOptions how = {}) noexcept;
   Lookup get(const Recipe& recipe, GetOptions how = {}) noexcept { return get(recipe, recipe.key(), how); }
 
@@ -215,6 +215,7 @@ class Store {
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Upkeep> upkeep_;
   std::atomic<bool> has_warned_{false};
+  std::atomic<bool> missed_last_{false};
   std::atomic<bool> lacks_no_replace_{false};
   std::atomic<std::uint64_t> next_temporary_{0};
   std::atomic<std::int64_t> removal_second_{0};
