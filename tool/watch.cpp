@@ -13,6 +13,7 @@ constexpr Argument kArguments[] = {
     kBuildJobs,
     kBuildKeepGoing,
     kBuildLoad,
+    kBuildMemory,
     kBuildVerbose,
     kBuildQuiet,
     kBuildDebug,

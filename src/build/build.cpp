@@ -8,12 +8,22 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "build/text_file.hpp"
 #include "build/write_file.hpp"
 
 namespace larder::build {
 namespace {
 
-constexpr int kLoadPauseMs = 200;  // until the load is asked again
+constexpr int kLoadPauseMs = 200;  // until the load, or the memory, is asked again
+
+// What can be had without swapping; all there can be when nobody says it.
+std::uint64_t available_memory() {
+  constexpr std::string_view kTitle = "MemAvailable:";
+  const Result<std::string> text = read_text_file("/proc/meminfo");
+  const std::size_t at = text ? text->find(kTitle) : std::string::npos;
+  if (at == std::string::npos) return UINT64_MAX;
+  return std::strtoull(text->c_str() + at + kTitle.size(), nullptr, 10) * 1024;
+}
 
 }  // namespace
 
@@ -129,6 +139,8 @@ bool Build::may_start_more() {
     double load = 0;
     if (::getloadavg(&load, 1) == 1 && load > options_.load_max) return false;
   }
+  if (running != 0 && options_.memory_min_bytes != 0 && available_memory() < options_.memory_min_bytes)
+    return false;
   if (jobserver_ != nullptr && !jobserver_->take()) {
     waits_for_token_ = true;
     return false;
@@ -140,7 +152,7 @@ bool Build::start_some() {
   waits_for_token_ = false;  // else what cannot start for another reason would watch the tokens, without end
   while (!ready_.empty()) {
     const StepId step = ready_.top().step;
-    if (restorer_ != nullptr && !asked_.contains(step)) {
+    if (restorer_ != nullptr && unstable_ == nullptr && !asked_.contains(step)) {
       const Urgent urgent = ready_.top();
       ready_.pop();
       if (restore(step)) {
@@ -201,6 +213,16 @@ Build::Job Build::describe(StepId step, const std::string& command) {
   return job;
 }
 
+int Build::inherited_fd() {
+  if (commands_file_ == nullptr) return -1;
+  const Result<int> fd = commands_file_->fd();
+  if (fd) return *fd;
+  listener_.on_warning("should this build be killed, the next one does not wait for its commands: " +
+                       fd.error().what);
+  commands_file_ = nullptr;
+  return -1;
+}
+
 void Build::start(StepId step) {
   const std::string command = manifest_.value(step, "command");
   const bool on_console = manifest_.step(step).pool == kConsolePool;
@@ -235,7 +257,8 @@ void Build::start(StepId step) {
     BuildListener::Counts at = counts();
     ++at.running;
     listener_.on_start(step, at);
-    const Result<void> started = processes_.start(static_cast<unsigned>(number), command, on_console);
+    const Result<void> started =
+        processes_.start(static_cast<unsigned>(number), command, on_console, inherited_fd());
     if (started) return;
     trouble = started.error().what;
   }
@@ -244,6 +267,21 @@ void Build::start(StepId step) {
   ended.code = 126;
   ended.output = "larder: " + trouble + '\n';
   if (auto finished = finish(std::move(ended)); !finished) trouble_ = std::move(finished);
+}
+
+// What a step made is a name more, or less, in a directory that a step behind it may take.
+void Build::look_at_parents(StepId step) {
+  for (const TargetId output : manifest_.outputs(step)) {
+    std::string path(manifest_.path(output));
+    for (bool is_last = false; !is_last;) {
+      const std::size_t slash = path.rfind('/');
+      is_last = slash == std::string::npos || slash == 0;
+      path = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+      const TargetId parent = manifest_.find(path);
+      if (parent != kNone && manifest_.producer(parent) == kNone && present_.is_looked(parent))
+        present_.look_again(parent);
+    }
+  }
 }
 
 void Build::fail_step(StepId step) {
@@ -277,6 +315,17 @@ Result<void> Build::finish(Processes::Ended ended) {
   const std::uint64_t expected = before ? before->duration_ms : 0;
   std::vector<ContentId> old_outputs;
   if (before) old_outputs.assign(before->outputs.begin(), before->outputs.end());
+  Run checked;
+  std::vector<ContentId> old_inputs;
+  std::vector<ContentId> old_discovered;
+  if (unstable_ != nullptr && before) {
+    checked = *before;
+    old_inputs.assign(before->inputs.begin(), before->inputs.end());
+    old_discovered.assign(before->discovered.begin(), before->discovered.end());
+    checked.inputs = old_inputs;
+    checked.discovered = old_discovered;
+    checked.outputs = old_outputs;
+  }
   left_ms_ -= std::min(left_ms_, expected);
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
@@ -298,6 +347,8 @@ Result<void> Build::finish(Processes::Ended ended) {
   plan_.set_state(step, State::done);
   tell_outputs(step, old_outputs);
   remove_dropped_outputs(step, old_outputs);
+  if (unstable_ != nullptr && before) compare(step, checked);
+  look_at_parents(step);
   settle_step(step);
   log_.flush();
   return {};
@@ -349,8 +400,8 @@ Result<BuildOutcome> Build::work_off() {
     if (processes_.running() == 0 && (patience < 0 || is_stopped_ || ready_.empty())) break;
     int timeout = listener_.on_tick(counts());
     if (patience >= 0 && (timeout < 0 || timeout > patience)) timeout = patience;
-    if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs))
-      timeout = kLoadPauseMs;
+    const bool asks = options_.load_max > 0 || options_.memory_min_bytes != 0;
+    if (asks && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs)) timeout = kLoadPauseMs;
     if (is_interrupted) timeout = 200;
     auto ended =
         processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1,

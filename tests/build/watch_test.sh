@@ -247,6 +247,85 @@ put extra here
 await '^larder: changed x' "a file that came does not have it tried again"
 ran "x"
 
+begin "66: nobody hears again of a failure that is the same" <<'END'
+rule must
+  command = echo $out >>ran; cat $in extra >$out
+build x: must a
+build y: r b
+END
+: >heard # a file that comes would have x tried again
+start -k 0 --run 'cat >>heard'
+await 'larder: waiting for a change' "the failure is not told"
+until_yes "y is not heard of" is_text heard y
+for i in 2 3; do
+  put a "try $i"
+  await 'larder: waiting for a change' "it is not tried again" $i
+done
+put b more
+until_yes "y is not heard of" is_text heard "$(printf 'y\ny')"
+ran "x*4 y*2"
+
+begin "59: files come into a directory that a step takes, and leave it" <<'END'
+rule list
+  command = echo $out >>ran; ls -L src >$out
+build x: list src
+build y: r x
+END
+mkdir real
+touch real/one
+ln -s real src
+start
+ran "x y"
+touch src/two
+await '^larder: changed y' "a new file is not seen" 2
+mv src/one src/uno
+await '^larder: changed y' "another name is not seen" 3
+is_text y "$(printf 'two\nuno')" || fail "y is stale"
+mkdir other
+ln -s other src.new
+mv -T src.new src
+await '^larder: changed y' "another directory in its place is not seen" 4
+is_text y "" || fail "y is stale"
+touch src/three
+await '^larder: changed y' "a file in it is not seen" 5
+
+begin "76: changes that do not end are not waited for without end" <<'END'
+build x: r a
+END
+start
+ran "x"
+# Half written all the time: the file is never closed.
+python3 -c '
+import os, time
+with open("a", "a") as file:
+  lines = 0
+  while not os.path.exists("enough"):
+    file.write("more\n"); file.flush(); lines += 1
+    time.sleep(0.002)
+open("lines", "w").write(str(lines))' &
+writer=$!
+await '^larder: changed x' "it waits without end" 2
+touch enough
+wait "$writer"
+until_yes "x is stale" cmp -s a x
+[ "$(grep -c x ran)" -lt "$(cat lines)" ] || fail "it ran for each of $(cat lines) changes"
+
+begin "77: changes made while nobody watched are seen, and nothing else runs" <<'END'
+build x: t a
+build y: r x
+build z: r b
+build w: r b
+END
+start
+ran "w x y z"
+stop
+put a later
+rm z
+start
+until_yes "y is stale" is_text y later
+ran "x y z"
+[ "$(grep '^larder: changed' out)" = 'larder: changed y' ] || fail "told: $(grep changed out)" # z is as it was
+
 begin "63: the manifest changes, breaks, and is mended" <<'END'
 build x: r a
 END
