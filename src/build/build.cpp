@@ -46,9 +46,18 @@ Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingred
   }
 }
 
+// What is known to be left of those that run shrinks as they do.
 BuildListener::Counts Build::counts() const {
+  std::uint64_t left_ms = left_ms_;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& job : jobs_) {
+    if (!job) continue;
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - job->started).count();
+    left_ms -=
+        std::min({left_ms, job->expected_ms, static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0))});
+  }
   return {finished_, std::max(total_, finished_ + static_cast<unsigned>(processes_.running())),
-          static_cast<unsigned>(processes_.running()), left_ms_};
+          static_cast<unsigned>(processes_.running()), left_ms};
 }
 
 void Build::count_plan() {
@@ -210,6 +219,7 @@ Build::Job Build::describe(StepId step, const std::string& command) {
   }
   job.targets = std::move(inputs);
   job.command = plan_.command_digest(step);
+  if (const auto run = history_.run(manifest_.outputs(step)[0])) job.expected_ms = run->duration_ms;
   return job;
 }
 

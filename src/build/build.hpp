@@ -123,6 +123,7 @@ class Build {
     std::vector<TargetId> watched;  // those of them that are files
     Digest command;
     unsigned declared = 0;
+    std::uint64_t expected_ms = 0;  // as long as it took last time
     bool is_cancelled = false;
     std::string depfile;
     bool has_depfile = false;  // the command wrote it
