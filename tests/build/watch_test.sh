@@ -56,6 +56,7 @@ told() { [ "$(cat out err 2>/dev/null | grep -c -- "$1")" -ge "$2" ]; }
 # A line of `out` and `err` matches as often as is said (once).
 await() { until_yes "$2" told "$1" "${3:-1}"; }
 has_run() { [ "$(grep -c "^$1\$" ran)" -ge "$2" ]; }
+has_text() { [ "$(grep -c -- "$2" "$1")" -ge "$3" ]; }
 is_text() { [ "$(cat "$1" 2>/dev/null)" = "$2" ]; }
 # Writes a file in one step, as editors do that care: nobody sees half of it, and no stranger comes where it lies.
 put() {
@@ -414,6 +415,50 @@ echo '# same' >>a
 echo more >>b
 await 'ended with 3' "it did not run again" 2
 [ "$(tail -n2 heard)" = "$(printf 'y\n.')" ] || fail "heard $(cat heard)"
+
+begin "--run --restart: a server is ended for products that differ, and run again" <<'END'
+rule must
+  command = echo $out >>ran; cat $in >$out && [ ! -e broken ]
+build x: t a
+build y: must b
+END
+cat >server <<'END'
+trap 'echo ended >>heard; exit 0' TERM
+echo "$(cat x) $(paste -sd ' ')" >>heard
+while :; do timeout 0.01 cat ../nothing; done
+END
+: >heard
+serve_with() { start -k 0 --run "$1" --restart; }
+serve_with '. ./server'
+until_yes "it does not run" is_text heard "one x y"
+echo '# same' >>a
+until_yes "x does not run" has_run x 2
+put b more
+until_yes "it is not run again" is_text heard "$(printf 'one x y\nended\none y')"
+: >broken
+put b bad
+echo later >>a
+await 'larder: waiting for a change' "the failure is not told"
+until_yes "x does not run" has_run x 3
+rm broken
+put b good
+await '^larder: changed y' "y is not told" 3
+until_yes "it is not run again once the build is well" grep -q '^later x y$' heard
+stop
+[ "$(grep -c ended heard)" -eq 3 ] || fail "it goes on: $(cat heard)"
+: >heard
+serve_with '. ./server'
+until_yes "it does not run where nothing differs" test -s heard
+stop
+: >heard
+serve_with 'trap "" TERM; echo "stubborn $$" >>heard; while :; do timeout 0.01 cat ../nothing; done'
+until_yes "it does not run" test -s heard
+read -r _ first <heard
+put b another
+until_yes "a stubborn one is not ended" has_text heard stubborn 2
+kill -0 "$first" 2>/dev/null && fail "two run"
+"$larder" watch --restart >out 2>err
+[ $? -eq 2 ] || fail "--restart alone"
 
 begin "it ends when told to" <<'END'
 rule slow
