@@ -288,8 +288,13 @@ void Build::look_at_parents(StepId step) {
       is_last = slash == std::string::npos || slash == 0;
       path = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
       const TargetId parent = manifest_.find(path);
-      if (parent != kNone && manifest_.producer(parent) == kNone && present_.is_looked(parent))
-        present_.look_again(parent);
+      if (parent == kNone || manifest_.producer(parent) != kNone || !present_.is_looked(parent)) continue;
+      const ContentId before = present_[parent];
+      if (present_.look_again(parent) == before || changes_ == nullptr) continue;
+      // The kernel's word of it will be no news any more.
+      changed_at_[parent] = std::chrono::steady_clock::now();
+      plan_.touch_consumers(parent);
+      needs_plan_ = true;
     }
   }
 }

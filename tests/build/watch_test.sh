@@ -290,6 +290,23 @@ is_text y "" || fail "y is stale"
 touch src/three
 await '^larder: changed y' "a file in it is not seen" 5
 
+begin "59: a step makes a file in a directory that was listed before" <<'END'
+rule list
+  command = ls gen >$out; echo $out >>ran
+rule late
+  command = until grep -q x ran; do timeout 0.01 cat ../nothing; done; cat $in >$out; echo $out >>ran
+build gen/a: r a
+build gen/b: late b
+build x: list gen
+END
+mkdir gen
+start -j 3
+until_yes "x is stale at first" is_text x "$(printf 'a\nb')"
+: >ran
+rm gen/b
+until_yes "gen/b is not made again" has_run gen/b 1
+until_yes "x is stale" is_text x "$(printf 'a\nb')"
+
 begin "76: changes that do not end are not waited for without end" <<'END'
 build x: r a
 END
