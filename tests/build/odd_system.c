@@ -1,6 +1,6 @@
 // Preloaded by build_test.sh: a machine under a load (LARDER_TEST_LOAD=99), a disk that has room for so many
-// bytes more below .larder and is full then (LARDER_TEST_ROOM=100), or a clock that runs so many times as fast
-// (LARDER_TEST_HASTE=100), and one that says of its memory what is in a file (LARDER_TEST_MEMORY=FILE).
+// bytes more below .larder and is full then (LARDER_TEST_ROOM=100), or a clock that runs so many times as
+// fast (LARDER_TEST_HASTE=100), and one that says of its memory what is in a file (LARDER_TEST_MEMORY=FILE).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
