@@ -17,12 +17,14 @@ constexpr Argument kArguments[] = {
     kBuildJobs,
     kBuildKeepGoing,
     kBuildLoad,
+    kBuildMemory,
     {"--dry-run", "", "say what would run, run nothing", {}, false, false, 'n'},
     kBuildVerbose,
     kBuildQuiet,
     kBuildDebug,
     {"--tool", "TOOL", "look at or clean what is there instead of building", kBuildTools, false, false, 't'},
     kBuildEnv,
+    {"--check", "", "then run every step once more and say what does not come out the same"},
     {"--no-restore", "", "run what is due, restore nothing and keep nothing for others"},
     {"--root", "DIR",
      "what is made below this directory serves other checkouts; default: the repository's top"},
@@ -40,6 +42,7 @@ class BuildCommand {
   std::optional<int> find_products();
   int build();
   int tell(build::BuildOutcome outcome);
+  int check(build::Build& work, BuildReport& report);
 
   Call& call_;
   Console& console_;
@@ -84,6 +87,32 @@ int BuildCommand::tell(build::BuildOutcome outcome) {
   return kError;
 }
 
+int BuildCommand::check(build::Build& work, BuildReport& report) {
+  std::vector<build::Build::Unstable> unstable;
+  const auto outcome = work.check(unstable);
+  report.end();
+  if (!outcome) return refuse_build(console_, outcome.error().what);
+  if (*outcome == build::BuildOutcome::interrupted || *outcome == build::BuildOutcome::failed)
+    return tell(*outcome);
+  (void)console_.flush();
+  const build::History& history = *session_.history;
+  const auto name = [&](build::ContentId content) {
+    return build::hex(history[content].digest).substr(0, 12);
+  };
+  for (const build::Build::Unstable& one : unstable) {
+    console_.err("larder: not the same twice: " + printable(session_.manifest->path(one.output)) + " (" +
+                 name(one.before) + " -> " + name(one.after) + ")\n");
+  }
+  if (!unstable.empty()) {
+    console_.err(
+        "  why: its command came to another result of the same inputs: it uses the time, a random number "
+        "or an address, or reads what it does not declare\n");
+    return kNo;
+  }
+  if (!call_.has("--quiet")) console_.out("larder: every step comes out the same.\n");
+  return kDone;
+}
+
 int BuildCommand::build() {
   const std::string format = build_status_format();
   bool is_locked = false;
@@ -106,6 +135,7 @@ int BuildCommand::build() {
                        call_.has("--verbose"), call_.has("--quiet"));
     build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_,
                       jobserver_.get(), report);
+    if (is_locked) work.give_commands(lock_.commands());
     const build::TargetId self = manifest.find(session_.file);
     if (self != build::kNone && manifest.producer(self) != build::kNone && !options_.is_dry) {
       const auto outcome = work.make(std::span(&self, 1));
@@ -140,6 +170,9 @@ int BuildCommand::build() {
       console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
                    '\n');
     if (!outcome) return refuse_build(console_, outcome.error().what);
+    const bool is_made =
+        *outcome == build::BuildOutcome::nothing_to_do || *outcome == build::BuildOutcome::done;
+    if (is_made && call_.has("--check") && !options_.is_dry) return check(work, report);
     return tell(*outcome);
   }
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "settings/units.hpp"
+
 namespace larder::tool {
 namespace {
 
@@ -49,6 +51,13 @@ std::optional<int> read_build_options(const Call& call, build::BuildOptions& opt
     options.load_max = std::strtod(text.c_str(), &end);
     if (end == text.c_str() || *end != '\0' || !(options.load_max > 0))
       return call.refuse("--load cannot be " + text, "it takes a number above 0", "write --load 4.5");
+  }
+  if (call.has("--memory")) {
+    const auto size = settings::to_size(call.value("--memory"));
+    if (!size)
+      return call.refuse("--memory cannot be " + std::string(call.value("--memory")), size.error().what,
+                         "write --memory 2GiB");
+    options.memory_min_bytes = *size;
   }
   options.is_dry = call.has("--dry-run");
   for (const std::string& word : call.values("--debug")) {

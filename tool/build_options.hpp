@@ -20,6 +20,8 @@ inline constexpr Argument kBuildKeepGoing{
     "--keep-going", "N", "go on until so many commands failed; 0: as far as possible", {}, false, false, 'k'};
 inline constexpr Argument kBuildLoad{
     "--load", "N", "start nothing more while the load average is above this", {}, false, false, 'l'};
+inline constexpr Argument kBuildMemory{"--memory", "SIZE",
+                                       "start nothing more while less memory than this is available"};
 inline constexpr Argument kBuildVerbose{"--verbose", "", "show whole commands", {}, false, false, 'v'};
 inline constexpr Argument kBuildQuiet{"--quiet", "", "show only what fails and what commands say"};
 inline constexpr Argument kBuildDebug{"--debug",

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
-#include "tool/columns.hpp"
+#include "tool/terminal_width.hpp"
 
 namespace larder::tool {
 namespace {
 
 constexpr std::chrono::milliseconds kSlow{2000};
 constexpr int kRedrawMs = 500;
-constexpr std::uint64_t kLongMs = 5000;  // what is left is told above this
+constexpr std::chrono::milliseconds kDrawPause{50};  // between two, at least
+constexpr std::uint64_t kLongMs = 5000;              // what is left is told above this
 
 using Seconds = std::chrono::duration<double>;
 
@@ -24,9 +26,16 @@ std::string time_text(double seconds) {
 
 // In the middle, so that both ends can be read.
 std::string cut_to(const std::string& line, std::size_t width) {
-  if (line.size() <= width || width < 8) return line;
-  const std::size_t back = (width - 3) / 2;
-  return line.substr(0, width - 3 - back) + "..." + line.substr(line.size() - back);
+  constexpr std::string_view kDots = "...";
+  if (terminal_columns(line) <= width || width <= kDots.size()) return line;
+  const std::size_t back = (width - kDots.size()) / 2;
+  const std::size_t front = fitting_front(line, width - kDots.size() - back);
+  return line.substr(0, front) + std::string(kDots) + line.substr(line.size() - fitting_back(line, back));
+}
+
+bool can_redraw(const Console& console) {
+  const char* const terminal = std::getenv("TERM");
+  return console.out_is_terminal() && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 }  // namespace
@@ -52,7 +61,8 @@ BuildReport::BuildReport(Console& console, const build::Manifest& manifest, cons
       jobs_(std::max(jobs, 1u)),
       verbose_(verbose),
       quiet_(quiet),
-      began_(std::chrono::steady_clock::now()) {}
+      began_(std::chrono::steady_clock::now()),
+      redraws_(can_redraw(console)) {}
 
 bool BuildReport::is_on_console(build::StepId step) const {
   return manifest_.step(step).pool == build::kConsolePool;
@@ -127,13 +137,21 @@ void BuildReport::print(const std::string& text) {
   }
   if (is_drawn_) console_.out("\r\033[K");
   is_drawn_ = false;
+  line_.clear();
   console_.out(text);
 }
 
 void BuildReport::draw(const std::string& line) {
   if (console_is_taken_) return;
-  const unsigned width = console_.out_width();
-  console_.out("\r" + cut_to(line, width == 0 ? line.size() : width - 1) + "\033[K");
+  line_ = line;
+  if (!is_drawn_ || std::chrono::steady_clock::now() - drawn_at_ >= kDrawPause) draw_now();
+}
+
+void BuildReport::draw_now() {
+  // A cursor behind the last column would wrap.
+  console_.out("\r" + cut_to(line_, std::max(console_.out_width(), 1u) - 1) + "\033[K");
+  line_.clear();
+  drawn_at_ = std::chrono::steady_clock::now();
   is_drawn_ = true;
   (void)console_.flush();
 }
@@ -146,7 +164,7 @@ void BuildReport::on_start(build::StepId step, const Counts& counts) {
     print(line + '\n');
     (void)console_.flush();
     console_is_taken_ = true;
-  } else if (console_.out_is_terminal() && !verbose_) {
+  } else if (redraws_ && !verbose_) {
     draw(line);
   }
 }
@@ -158,7 +176,7 @@ void BuildReport::on_finish(build::StepId step, const Counts& counts, int code, 
     if (!held_.empty()) print(std::exchange(held_, {}));
   }
   const std::string line = status(counts) + description(step);
-  const bool stays = !console_.out_is_terminal() || verbose_ || !output.empty() || code != 0;
+  const bool stays = !redraws_ || verbose_ || !output.empty() || code != 0;
   if (!quiet_ && !is_on_console(step)) {
     if (stays) {
       print(line + '\n');
@@ -187,7 +205,7 @@ void BuildReport::print_output(std::string_view output) {
 void BuildReport::on_restore(build::StepId step, const Counts& counts, std::string_view output) {
   const std::string line = status(counts) + description(step) + " (restored)";
   if (!quiet_) {
-    if (!console_.out_is_terminal() || verbose_ || !output.empty()) {
+    if (!redraws_ || verbose_ || !output.empty()) {
       print(line + '\n');
     } else {
       draw(line);
@@ -203,11 +221,17 @@ void BuildReport::on_cancel(build::StepId step) {
 }
 
 int BuildReport::on_tick(const Counts& counts) {
-  if (quiet_ || !console_.out_is_terminal() || verbose_ || running_.empty()) return -1;
+  if (quiet_ || !redraws_ || verbose_ || running_.empty()) return -1;
   const auto oldest = std::min_element(running_.begin(), running_.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
   const auto took = std::chrono::steady_clock::now() - oldest->second;
-  if (took < kSlow) return kRedrawMs;
+  if (took < kSlow) {
+    if (line_.empty() || console_is_taken_) return kRedrawMs;
+    const auto since = std::chrono::steady_clock::now() - drawn_at_;
+    if (since < kDrawPause) return static_cast<int>(kDrawPause.count());
+    draw_now();
+    return kRedrawMs;
+  }
   std::string line = status(counts) + description(oldest->first) + " (" + time_text(Seconds(took).count());
   const std::uint64_t left_ms = counts.left_ms / jobs_;
   if (left_ms > kLongMs) line += ", " + time_text(static_cast<double>(left_ms) / 1000) + " left";
@@ -232,6 +256,7 @@ void BuildReport::end() {
     console_is_taken_ = false;
     print(std::exchange(held_, {}));
   }
+  if (!line_.empty()) draw_now();
   if (is_drawn_) console_.out("\n");
   is_drawn_ = false;
 }

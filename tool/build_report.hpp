@@ -32,6 +32,7 @@ class BuildReport final : public build::BuildListener {
   std::string description(build::StepId step) const;
   std::string status(const Counts& counts) const;
   void draw(const std::string& line);
+  void draw_now();
   void print(const std::string& text);
   bool is_on_console(build::StepId step) const;
   void print_output(std::string_view output);
@@ -44,6 +45,9 @@ class BuildReport final : public build::BuildListener {
   const bool quiet_;
   std::map<build::StepId, std::chrono::steady_clock::time_point> running_;
   std::chrono::steady_clock::time_point began_;
+  const bool redraws_;  // on a terminal that can
+  std::string line_;    // to be drawn, soon
+  std::chrono::steady_clock::time_point drawn_at_;
   bool is_drawn_ = false;
   bool console_is_taken_ = false;
   std::string held_;  // while a command has the console

@@ -1,5 +1,8 @@
 #include "tool/build_session.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "build/text_file.hpp"
 #include "settings/suggest.hpp"
 
@@ -8,6 +11,61 @@ namespace {
 
 constexpr std::size_t kSuggestAmongMax = 20'000;
 constexpr int kLockPauseMs = 20;  // until a lock that another build holds is tried again
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kLeftoverPatience{60};
+constexpr std::chrono::seconds kServerPatience{5};  // for what left the session: it may still write something
+constexpr std::chrono::milliseconds kListPause{500};
+constexpr std::size_t kListMax = 8;
+
+std::string names_of(const std::vector<build::Leftover>& leftovers) {
+  std::string text;
+  for (std::size_t i = 0; i < leftovers.size() && i < kListMax; ++i)
+    text +=
+        (i == 0 ? "" : ", ") + std::to_string(leftovers[i].pid) + " (" + printable(leftovers[i].name) + ')';
+  if (leftovers.size() > kListMax) text += ", ...";
+  return text.empty() ? "processes of somebody else" : text;
+}
+
+int refuse_leftovers(Console& console, const build::Leftovers& leftovers,
+                     const std::vector<build::Leftover>& left) {
+  std::string advice = "end them: kill";
+  for (const build::Leftover& one : left) advice += ' ' + std::to_string(one.pid);
+  if (left.empty()) advice = "find them with fuser -v " + leftovers.path() + ", and end them";
+  console.complain({"commands of a build that was killed still run: " + names_of(left),
+                    "what they write yet could be taken for what this build made", advice});
+  return kError;
+}
+
+// Until nothing runs any more that a killed build had started. An exit code when that does not come.
+std::optional<int> wait_for_leftovers(Console& console, const std::string& directory,
+                                      build::StopSignals& signals, bool& has_waited) {
+  build::Leftovers leftovers(directory);
+  if (!leftovers.any()) return std::nullopt;
+  has_waited = true;
+  const auto began = Clock::now();
+  auto listed = began;
+  std::vector<build::Leftover> left = leftovers.list();
+  console.err("larder: commands of a build that was killed still run: " + names_of(left) +
+              "; this one begins when they have ended\n");
+  do {
+    const auto now = Clock::now();
+    if (now - listed < kListPause) continue;
+    listed = now;
+    left = leftovers.list();
+    const bool are_servers =
+        !left.empty() && std::all_of(left.begin(), left.end(), [](const auto& one) { return one.has_left; });
+    if (are_servers && now - began >= kServerPatience) {
+      console.err("larder: warning: left alone, as servers that the killed build started: " + names_of(left) +
+                  '\n');
+      leftovers.forget();
+      return std::nullopt;
+    }
+    if (now - began >= kLeftoverPatience) return refuse_leftovers(console, leftovers, left);
+  } while (signals.wait(kLockPauseMs) == 0 && leftovers.any());
+  if (build::StopSignals::received() != 0) return kInterrupted;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -50,7 +108,7 @@ std::optional<int> take_build_lock(Console& console, const build::Manifest& mani
     if (build::StopSignals::received() != 0) return kInterrupted;
   }
   if (!taken) return refuse_build(console, "nothing can be kept of this build: " + taken.error().what);
-  return std::nullopt;
+  return wait_for_leftovers(console, directory, signals, has_waited);
 }
 
 Result<std::vector<build::TargetId>> choose_targets(const build::Manifest& manifest,

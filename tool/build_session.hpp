@@ -28,7 +28,8 @@ struct BuildSession {
   void open_log(bool read_only);
 };
 
-// Waits for its turn below the manifest's builddir, and says so. An exit code when it does not come.
+// Waits for its turn below the manifest's builddir, and for commands that a killed build left running there,
+// and says so. An exit code when it does not come.
 std::optional<int> take_build_lock(Console& console, const build::Manifest& manifest,
                                    build::StopSignals& signals, build::BuildLock& lock, bool& has_waited);
 

@@ -236,6 +236,7 @@ LiveBuild::Opened LiveBuild::open(int& code) {
                                             call_.has("--verbose"), call_.has("--quiet"));
     work_ = std::make_unique<build::Build>(manifest, *session_->history, *session_->log, *ingredients_,
                                            *signals_, options_, jobserver_.get(), *this);
+    work_->give_commands(lock_->commands());
     auto watches = build::Watches::open(manifest);
     if (!watches) {
       code = refuse_build(console_, watches.error().what);
@@ -299,6 +300,7 @@ bool LiveBuild::make_again(int& code) {
   failure_.clear();
   report_->begin();
   const build::Touched touched = take();
+  work_->give_commands(lock_->commands());
   const auto outcome = work_->make_again(touched);
   const bool had_trouble = !trouble_.empty();
   const bool is_idle = outcome && *outcome == build::BuildOutcome::nothing_to_do;

@@ -15,6 +15,7 @@ constexpr Argument kArguments[] = {
     kBuildJobs,
     kBuildKeepGoing,
     kBuildLoad,
+    kBuildMemory,
     kBuildVerbose,
     kBuildQuiet,
     kBuildDebug,

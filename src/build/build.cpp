@@ -8,12 +8,22 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "build/text_file.hpp"
 #include "build/write_file.hpp"
 
 namespace larder::build {
 namespace {
 
-constexpr int kLoadPauseMs = 200;  // until the load is asked again
+constexpr int kLoadPauseMs = 200;  // until the load, or the memory, is asked again
+
+// What can be had without swapping; all there can be when nobody says it.
+std::uint64_t available_memory() {
+  constexpr std::string_view kTitle = "MemAvailable:";
+  const Result<std::string> text = read_text_file("/proc/meminfo");
+  const std::size_t at = text ? text->find(kTitle) : std::string::npos;
+  if (at == std::string::npos) return UINT64_MAX;
+  return std::strtoull(text->c_str() + at + kTitle.size(), nullptr, 10) * 1024;
+}
 
 }  // namespace
 
@@ -36,9 +46,18 @@ Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingred
   }
 }
 
+// What is known to be left of those that run shrinks as they do.
 BuildListener::Counts Build::counts() const {
+  std::uint64_t left_ms = left_ms_;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& job : jobs_) {
+    if (!job) continue;
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now - job->started).count();
+    left_ms -=
+        std::min({left_ms, job->expected_ms, static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0))});
+  }
   return {finished_, std::max(total_, finished_ + static_cast<unsigned>(processes_.running())),
-          static_cast<unsigned>(processes_.running()), left_ms_};
+          static_cast<unsigned>(processes_.running()), left_ms};
 }
 
 void Build::count_plan() {
@@ -129,6 +148,8 @@ bool Build::may_start_more() {
     double load = 0;
     if (::getloadavg(&load, 1) == 1 && load > options_.load_max) return false;
   }
+  if (running != 0 && options_.memory_min_bytes != 0 && available_memory() < options_.memory_min_bytes)
+    return false;
   if (jobserver_ != nullptr && !jobserver_->take()) {
     waits_for_token_ = true;
     return false;
@@ -140,7 +161,7 @@ bool Build::start_some() {
   waits_for_token_ = false;  // else what cannot start for another reason would watch the tokens, without end
   while (!ready_.empty()) {
     const StepId step = ready_.top().step;
-    if (restorer_ != nullptr && !asked_.contains(step)) {
+    if (restorer_ != nullptr && unstable_ == nullptr && !asked_.contains(step)) {
       const Urgent urgent = ready_.top();
       ready_.pop();
       if (restore(step)) {
@@ -198,7 +219,18 @@ Build::Job Build::describe(StepId step, const std::string& command) {
   }
   job.targets = std::move(inputs);
   job.command = plan_.command_digest(step);
+  if (const auto run = history_.run(manifest_.outputs(step)[0])) job.expected_ms = run->duration_ms;
   return job;
+}
+
+int Build::inherited_fd() {
+  if (commands_file_ == nullptr) return -1;
+  const Result<int> fd = commands_file_->fd();
+  if (fd) return *fd;
+  listener_.on_warning("should this build be killed, the next one does not wait for its commands: " +
+                       fd.error().what);
+  commands_file_ = nullptr;
+  return -1;
 }
 
 void Build::start(StepId step) {
@@ -235,7 +267,8 @@ void Build::start(StepId step) {
     BuildListener::Counts at = counts();
     ++at.running;
     listener_.on_start(step, at);
-    const Result<void> started = processes_.start(static_cast<unsigned>(number), command, on_console);
+    const Result<void> started =
+        processes_.start(static_cast<unsigned>(number), command, on_console, inherited_fd());
     if (started) return;
     trouble = started.error().what;
   }
@@ -244,6 +277,26 @@ void Build::start(StepId step) {
   ended.code = 126;
   ended.output = "larder: " + trouble + '\n';
   if (auto finished = finish(std::move(ended)); !finished) trouble_ = std::move(finished);
+}
+
+// What a step made is a name more, or less, in a directory that a step behind it may take.
+void Build::look_at_parents(StepId step) {
+  for (const TargetId output : manifest_.outputs(step)) {
+    std::string path(manifest_.path(output));
+    for (bool is_last = false; !is_last;) {
+      const std::size_t slash = path.rfind('/');
+      is_last = slash == std::string::npos || slash == 0;
+      path = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+      const TargetId parent = manifest_.find(path);
+      if (parent == kNone || manifest_.producer(parent) != kNone || !present_.is_looked(parent)) continue;
+      const ContentId before = present_[parent];
+      if (present_.look_again(parent) == before || changes_ == nullptr) continue;
+      // The kernel's word of it will be no news any more.
+      changed_at_[parent] = std::chrono::steady_clock::now();
+      plan_.touch_consumers(parent);
+      needs_plan_ = true;
+    }
+  }
 }
 
 void Build::fail_step(StepId step) {
@@ -277,6 +330,17 @@ Result<void> Build::finish(Processes::Ended ended) {
   const std::uint64_t expected = before ? before->duration_ms : 0;
   std::vector<ContentId> old_outputs;
   if (before) old_outputs.assign(before->outputs.begin(), before->outputs.end());
+  Run checked;
+  std::vector<ContentId> old_inputs;
+  std::vector<ContentId> old_discovered;
+  if (unstable_ != nullptr && before) {
+    checked = *before;
+    old_inputs.assign(before->inputs.begin(), before->inputs.end());
+    old_discovered.assign(before->discovered.begin(), before->discovered.end());
+    checked.inputs = old_inputs;
+    checked.discovered = old_discovered;
+    checked.outputs = old_outputs;
+  }
   left_ms_ -= std::min(left_ms_, expected);
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
@@ -298,6 +362,8 @@ Result<void> Build::finish(Processes::Ended ended) {
   plan_.set_state(step, State::done);
   tell_outputs(step, old_outputs);
   remove_dropped_outputs(step, old_outputs);
+  if (unstable_ != nullptr && before) compare(step, checked);
+  look_at_parents(step);
   settle_step(step);
   log_.flush();
   return {};
@@ -349,8 +415,8 @@ Result<BuildOutcome> Build::work_off() {
     if (processes_.running() == 0 && (patience < 0 || is_stopped_ || ready_.empty())) break;
     int timeout = listener_.on_tick(counts());
     if (patience >= 0 && (timeout < 0 || timeout > patience)) timeout = patience;
-    if (options_.load_max > 0 && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs))
-      timeout = kLoadPauseMs;
+    const bool asks = options_.load_max > 0 || options_.memory_min_bytes != 0;
+    if (asks && !ready_.empty() && (timeout < 0 || timeout > kLoadPauseMs)) timeout = kLoadPauseMs;
     if (is_interrupted) timeout = 200;
     auto ended =
         processes_.wait(timeout, waits_for_token_ && !is_stopped_ && !ready_.empty() ? jobserver_->fd() : -1,

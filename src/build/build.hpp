@@ -21,8 +21,9 @@ namespace larder::build {
 
 struct BuildOptions {
   unsigned jobs = 1;
-  unsigned failures_max = 1;  // 0: go on as long as anything can be made
-  double load_max = 0;        // 0: whatever it is
+  unsigned failures_max = 1;           // 0: go on as long as anything can be made
+  double load_max = 0;                 // 0: whatever it is
+  std::uint64_t memory_min_bytes = 0;  // that must be available for another command to start beside the first
   bool is_dry = false;
   bool explains = false;
   bool keeps_depfiles = false;
@@ -82,6 +83,9 @@ class Build {
   // From now on changes are heard of while commands run: those that they supersede are ended and run again.
   // PRECONDITION: before make().
   void hear(Changes& changes) noexcept { changes_ = &changes; }
+  // From now on commands inherit it. PRECONDITION: it outlives every make(), or another is given before the
+  // next.
+  void give_commands(CommandsFile& file) noexcept { commands_file_ = &file; }
   // What make() made, made again after a change: O(what it is behind). Commands that failed, or were not come
   // to, run again when anything differs, strangers included. PRECONDITION: make(), hear().
   Result<BuildOutcome> make_again(const Touched& touched);
@@ -96,6 +100,14 @@ class Build {
   std::span<const TargetId> different() const noexcept { return different_; }
   // Whether a step's command ran or its outputs were restored, in any call of make().
   bool has_run(StepId step) const noexcept { return ran_.contains(step); }
+  // Runs every step of what make() made once more, and tells outputs that came out other than before of the
+  // same inputs. Those that make manifests are left out. PRECONDITION: make() of the same, which ended well.
+  struct Unstable {
+    TargetId output;
+    ContentId before;
+    ContentId after;
+  };
+  Result<BuildOutcome> check(std::vector<Unstable>& unstable);
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
 
@@ -111,6 +123,7 @@ class Build {
     std::vector<TargetId> watched;  // those of them that are files
     Digest command;
     unsigned declared = 0;
+    std::uint64_t expected_ms = 0;  // as long as it took last time
     bool is_cancelled = false;
     std::string depfile;
     bool has_depfile = false;  // the command wrote it
@@ -157,6 +170,9 @@ class Build {
   void interrupt();
   void fail_step(StepId step);
   bool make_parents(const std::string& path);
+  void look_at_parents(StepId step);
+  void compare(StepId step, const Run& before);
+  int inherited_fd();
   BuildListener::Counts counts() const;
   void count_plan();
   bool is_task(StepId step) const;
@@ -193,6 +209,8 @@ class Build {
   bool is_stopped_ = false;
   bool waits_for_token_ = false;
   Changes* changes_ = nullptr;
+  CommandsFile* commands_file_ = nullptr;
+  std::vector<Unstable>* unstable_ = nullptr;  // of the check that is made; null: none
   bool needs_whole_ = false;
   std::unordered_map<TargetId, std::chrono::steady_clock::time_point> changed_at_;  // heard of while building
   std::chrono::steady_clock::time_point cancel_until_ = std::chrono::steady_clock::time_point::max();

@@ -329,6 +329,7 @@ void Log::on_forget(std::uint32_t output_path) {
 }
 
 BuildLock::~BuildLock() {
+  commands_.reset();  // before anybody else has the turn
   if (fd_ >= 0) ::close(fd_);
 }
 
@@ -339,7 +340,10 @@ Result<bool> BuildLock::take(const std::string& directory) {
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd_ < 0) return fail(Code::io, said("open " + path, errno));
   }
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+    commands_.emplace(directory);
+    return true;
+  }
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
   return fail(Code::io, said("lock " + directory + "/lock", errno));
 }

@@ -15,11 +15,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/file.hpp"
 #include "build/history.hpp"
+#include "build/leftovers.hpp"
 
 namespace larder::build {
 
@@ -63,7 +65,8 @@ class Log final : public HistoryLog {
   std::string trouble_;
 };
 
-// Held by the one build at work below a builddir. The kernel drops it with the process.
+// Held by the one build at work below a builddir. The kernel drops it with the process, though its commands
+// may run on.
 class BuildLock {
  public:
   BuildLock() = default;
@@ -72,9 +75,12 @@ class BuildLock {
   BuildLock& operator=(const BuildLock&) = delete;
   // Never waits: false when another process holds it.
   Result<bool> take(const std::string& directory);
+  // For the commands of this build. PRECONDITION: it was taken, and nothing is left over.
+  CommandsFile& commands() noexcept { return *commands_; }
 
  private:
   int fd_ = -1;
+  std::optional<CommandsFile> commands_;
 };
 
 }  // namespace larder::build

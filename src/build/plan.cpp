@@ -201,6 +201,12 @@ Verdict Plan::judge_generator(StepId step, const Run* run) {
 }
 
 Verdict Plan::judge_with(StepId step, bool some_are_open) {
+  const Verdict verdict = judge_by_content(step, some_are_open);
+  if (verdict.must_run() || !is_forced_ || manifest_.is_set(step, "generator")) return verdict;
+  return {Cause::checked, kNone, kNone, kNone};
+}
+
+Verdict Plan::judge_by_content(StepId step, bool some_are_open) {
   const auto inputs = manifest_.inputs(step);
   const auto outputs = manifest_.outputs(step);
   const auto run = history_.run(outputs[0]);
@@ -427,6 +433,8 @@ std::string Plan::explain(StepId step, const Verdict& verdict) const {
       return output + " runs: its output " + target + " was changed" + change;
     case Cause::always:
       return output + " runs: nobody can say what " + target + " is";
+    case Cause::checked:
+      return output + " runs: to see whether it comes out the same";
   }
   return output;
 }

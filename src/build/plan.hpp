@@ -36,7 +36,8 @@ enum class Cause : std::uint8_t {
   input_changed,
   output_missing,
   output_changed,
-  always,  // it takes something that nobody can say the content of
+  always,   // it takes something that nobody can say the content of
+  checked,  // nothing decisive is another; it runs to show that
 };
 
 // Why a step must run.
@@ -88,6 +89,9 @@ class Plan {
   Result<void> load_dyndep(TargetId file);
   Digest command_digest(StepId step) const;
 
+  // From now on every step that is wanted must run, but for those that make manifests.
+  void force() noexcept { is_forced_ = true; }
+
   // For a process that builds again and again (plan_part.cpp): after keep(), make_part() plans only what was
   // touched since and what is behind that, and judges only what something decisive changed for.
   void keep();
@@ -117,6 +121,7 @@ class Plan {
   Result<bool> decide();
   Verdict judge_generator(StepId step, const Run* run);
   Verdict judge_with(StepId step, bool some_are_open);
+  Verdict judge_by_content(StepId step, bool some_are_open);
   bool is_open(TargetId target) const noexcept;
   void set_alias(StepId step);
   bool is_alias_taken(StepId step) const noexcept;
@@ -144,6 +149,7 @@ class Plan {
 
   bool is_part_ = false;  // the present plan is one of make_part()
   bool needs_manifest_ = false;
+  bool is_forced_ = false;
   std::vector<std::uint32_t> places_;  // by step: in the order of all that is wanted; kNone: it is not
   std::vector<bool> touched_;          // by step
   std::vector<StepId> touched_list_;

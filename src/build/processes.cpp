@@ -28,7 +28,7 @@ extern "C" void larder_build_note_stop(int signal) {
 // What posix_spawn is told of one command.
 class Launch {
  public:
-  Launch(const sigset_t& mask, int null_fd, int output_fd) noexcept {
+  Launch(const sigset_t& mask, int null_fd, int output_fd, int inherited) noexcept {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
     short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
@@ -44,6 +44,8 @@ class Launch {
       ::posix_spawn_file_actions_adddup2(&actions_, output_fd, 1);
       ::posix_spawn_file_actions_adddup2(&actions_, output_fd, 2);
     }
+    if (inherited >= 0)
+      ::posix_spawn_file_actions_adddup2(&actions_, inherited, inherited);  // leaves it open
     ::posix_spawnattr_setflags(&attributes_, flags);
   }
   ~Launch() {
@@ -116,11 +118,11 @@ int Processes::null_fd() {
   return null_fd_;
 }
 
-Result<void> Processes::start(unsigned number, const std::string& command, bool on_console) {
+Result<void> Processes::start(unsigned number, const std::string& command, bool on_console, int inherited) {
   std::array<int, 2> ends = {-1, -1};
   if (!on_console && ::pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(Code::out_of_resources, std::string("make a pipe: ") + std::strerror(errno));
-  const Launch launch(signals_.outer_mask(), null_fd(), ends[1]);
+  const Launch launch(signals_.outer_mask(), null_fd(), ends[1], inherited);
   pid_t pid = -1;
   int error = ENOEXEC;
   if (const auto words = plain_words(command)) error = launch.run(pid, *words, true);

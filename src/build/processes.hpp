@@ -42,8 +42,8 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   // Starts `command` and gives it a number. On the console it has the terminal for itself, else its input is
-  // empty and its output is kept for wait().
-  Result<void> start(unsigned number, const std::string& command, bool on_console);
+  // empty and its output is kept for wait(). It inherits `inherited`, if that is a descriptor.
+  Result<void> start(unsigned number, const std::string& command, bool on_console, int inherited = -1);
   std::size_t running() const noexcept { return children_.size(); }
 
   struct Ended {

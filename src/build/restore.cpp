@@ -57,6 +57,7 @@ bool Build::restore(StepId step) {
   listener_.on_restore(step, counts(), restored.said);
   plan_.set_state(step, State::done);
   remove_dropped_outputs(step, old_outputs);
+  look_at_parents(step);
   settle_step(step);
   log_.flush();
   return true;

@@ -286,6 +286,83 @@ echo ab >'a b'
 expect 0 "../work-out side"
 rm -f "../work-out side"
 
+begin "54, 59: a directory that a step takes is the list of its names" <<'END'
+rule list
+  command = echo $out >>ran; ls src >$out
+build x: list src
+build y: r x
+END
+mkdir src
+touch src/one src/two
+expect 0 "x y"
+echo content >src/one
+expect 0 ""
+touch src/three
+expect 0 "x y"
+rm src/two
+expect 0 "x y"
+mv src/one src/uno
+expect 0 "x y"
+mv src real
+ln -s real src
+expect 0 ""
+mkdir other
+ln -sfn other src
+expect 0 "x y"
+[ ! -s y ] || fail "y is stale"
+rm src
+mv real src
+expect 0 "x y"
+[ "$(paste -sd ' ' y)" = "three uno" ] || fail "y is stale"
+
+begin "54: a directory that a depfile names" <<'END'
+rule list
+  command = echo $out >>ran; ls src >$out; echo "$out: src" >$out.d
+  depfile = $out.d
+build x: list a
+END
+mkdir src
+sleep 0.05 # what a command discovers must be older than the command, or it runs again
+expect 0 "x"
+touch src/one
+sleep 0.05
+expect 0 "x"
+expect 0 ""
+
+begin "59: a glob of files that steps make" <<'END'
+rule list
+  command = echo $out >>ran; ls gen >$out
+build gen/a: r a
+build x: list gen || gen/a
+END
+mkdir gen
+expect 0 "gen/a x"
+expect 0 ""
+echo 'build gen/b: r b' >>build.ninja
+sed -i 's/|| gen.a/|| gen\/a gen\/b/' build.ninja
+expect 0 "gen/b x"
+[ "$(paste -sd ' ' x)" = "a b" ] || fail "x is stale"
+sed -i '/^build gen.b/d; s/ gen.b//' build.ninja
+expect 0 "x"
+[ "$(cat x)" = a ] || fail "x is stale"
+
+begin "59: a manifest that globs" <<'END'
+rule glob
+  command = echo $out >>ran; { cat head; for f in src/*; do echo "build made/$${f#src/}: r $$f"; done; } >$out
+  generator = 1
+build build.ninja: glob head | src
+END
+cp build.ninja head
+mkdir src
+echo 1 >src/one
+expect 0 "build.ninja made/one"
+echo 2 >src/two
+expect 0 "build.ninja made/two"
+rm src/one
+expect 0 "build.ninja"
+[ ! -e made/one ] || fail "made/one is left"
+expect 0 ""
+
 begin "60, 61: a header is removed, a generated header is found" <<'END'
 rule cc
   command = echo $out >>ran; cat $in >$out; echo "$out: $in `cat $in`" >$out.d
@@ -382,6 +459,75 @@ first=$!
 wait $first || fail "the first"
 [ "$(cat ran)" = x ] || fail "x was made twice"
 
+# Its commands say when they begin and end, so that two at once would be seen.
+begin "commands that outlive a killed build are waited for" <<'END'
+rule slow
+  command = echo begin >>ran; echo $$$$ >pid.new; mv pid.new pid; while [ ! -e go ]; do timeout 0.01 cat nothing; done; cat $in >$out; echo end >>ran
+build x: slow a
+END
+mkfifo nothing
+: >ran
+"$larder" build >out1 2>&1 &
+first=$!
+until [ -s pid ]; do :; done
+kill -9 $first
+wait $first 2>/dev/null
+"$larder" build >out 2>&1 &
+second=$!
+until grep -q "still run: .*$(cat pid) (sh).*begins when they have ended" out; do kill -0 $second || fail "it does not wait"; done
+[ "$(cat ran)" = begin ] || fail "it began"
+echo later >a
+touch go
+wait $second || fail "exit $?"
+[ "$(paste -sd ' ' ran)" = "begin end begin end" ] || fail "$(paste -sd ' ' ran)"
+[ "$(cat x)" = later ] || fail "x is stale"
+[ ! -e .larder/commands ] || fail "a mark is left"
+expect 0 ""
+
+begin "commands that outlive a killed build and do not end: it says who they are, and runs nothing" <<'END'
+rule stay
+  command = echo $out >>ran; [ -e go ] || { echo $$$$ >pid; kill -9 $$PPID; exec sleep 1000; }; cat $in >$out
+build x: stay a
+END
+"$larder" build >out 2>&1
+LD_PRELOAD=$odd_system LARDER_TEST_HASTE=300 expect 2 ""
+grep -q "kill $(cat pid)\$" out || fail "no advice"
+[ "$(grep -c 'still run' out)" -eq 2 ] || fail "not told, or too often"
+"$larder" build >out 2>&1 &
+second=$!
+until grep -q 'still run' out; do kill -0 $second || fail "it does not wait"; done
+kill -TERM $second
+wait $second
+[ $? -eq 130 ] || fail "not interrupted"
+kill "$(cat pid)"
+touch go
+expect 0 "x"
+
+begin "servers that commands start outlive builds, killed or not" <<'END'
+rule serve
+  command = echo $out >>ran; rm -f server; setsid sh -c 'echo $$$$ >server; exec sleep 1000' </dev/null >/dev/null 2>&1 & until [ -s server ]; do :; done; cat $in >$out; [ -e go ] || kill -9 $$PPID
+build x: serve a
+END
+touch go
+expect 0 "x"
+cp server earlier
+echo more >>a
+expect 0 "x"
+! grep -q 'still run' out || fail "it waited for a server"
+rm go
+echo more >>a
+kill "$(cat server)" "$(cat earlier)"
+"$larder" build >out 2>&1
+touch go
+cp server earlier
+LD_PRELOAD=$odd_system LARDER_TEST_HASTE=30 expect 0 "x"
+grep -q "left alone, .*: [0-9]* (sleep)" out || fail "not told"
+kill "$(cat server)"
+expect 0 "x" # LD_PRELOAD decides
+! grep -q 'still run' out || fail "it waited again"
+kill "$(cat server)"
+kill "$(cat earlier)"
+
 begin "69: moved elsewhere" <<'END'
 build x: r a
 END
@@ -425,6 +571,27 @@ rmdir lock 2>/dev/null
 IFS= read -r -n 1 -t 1 token <&9 || fail "the token did not come back"
 [ "$token" = + ] || fail "another token came back"
 exec 9>&-
+
+# Each says when it begins and ends; with a second one at work it waits for that.
+begin "71: nothing starts beside the first while memory is short" <<'END'
+rule s
+  command = echo begin >>when; sleep 0.1; echo end >>when; echo $out >>ran; touch $out
+rule meet
+  command = touch $out.here; for i in $$(seq 1000); do [ -e $other.here ] && break; sleep 0.01; done; [ -e $other.here ] && echo $out >>ran && touch $out
+build p: s
+build q: s
+build v: meet
+  other = w
+build w: meet
+  other = v
+END
+printf 'MemTotal: 4000000 kB\nMemAvailable: 1048575 kB\n' >memory
+LD_PRELOAD=$odd_system LARDER_TEST_MEMORY=memory expect 0 "p q" -j 3 --memory 1GiB p q
+[ "$(paste -sd ' ' when)" = "begin end begin end" ] || fail "two at once: $(paste -sd ' ' when)"
+printf 'MemTotal: 4000000 kB\nMemAvailable: 1048576 kB\n' >memory
+LD_PRELOAD=$odd_system LARDER_TEST_MEMORY=memory expect 0 "v w" -j 2 --memory 1GiB v w
+expect 2 "" --memory lots
+grep -q 'write --memory 2GiB' out || fail "no advice"
 
 begin "72: long commands through a response file, binary output" <<'END'
 rule big
@@ -541,6 +708,29 @@ for round in $(seq 30); do
   for file in x y z w; do cmp -s $file clean/$file || fail "$file differs in round $round"; done
   rm -rf clean
 done
+
+begin "84: steps that do not come out the same twice are told" <<'END'
+rule now
+  command = echo $out >>ran; date +%N >$out
+rule sly
+  command = echo $out >>ran; cat a undeclared >$out
+build x: r a
+build y: now x
+build z: t y
+build w: sly a
+END
+echo 1 >undeclared
+expect 0 "w x y z" x y z w
+expect 1 "w x y z" --check
+grep -Eq 'not the same twice: y \([0-9a-f]{12} -> [0-9a-f]{12}\)' out || fail "y is not told"
+[ "$(grep -c 'not the same twice' out)" -eq 1 ] || fail "others are told: z reads another y"
+echo 2 >undeclared
+expect 1 "w" --check w
+grep -q 'not the same twice: w' out || fail "w is not told"
+echo more >>a
+expect 0 "x x" --check x
+grep -q 'every step comes out the same' out || fail "not told"
+expect 0 "w y z"
 
 begin "tools" <<'END'
 build x: r a

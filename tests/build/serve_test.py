@@ -229,6 +229,8 @@ def errors_are_shown_in_pages(serve):
     name, text = events.next()
     assert name == "trouble" and "FAILED: site/index.html" in text, text
     assert b"one" in serve.ask("/")[2]  # what was whole
+    serve.write("index.txt", "<html><body>still bad</body></html>\n")
+    serve.until("larder: waiting for a change", 2)  # the same trouble: not told again, below
     assert serve.events().next()[0] == "trouble"
     os.remove(serve.folder / "broken")
     serve.write("index.txt", "<html><body>good</body></html>\n")

@@ -56,6 +56,7 @@ told() { [ "$(cat out err 2>/dev/null | grep -c -- "$1")" -ge "$2" ]; }
 # A line of `out` and `err` matches as often as is said (once).
 await() { until_yes "$2" told "$1" "${3:-1}"; }
 has_run() { [ "$(grep -c "^$1\$" ran)" -ge "$2" ]; }
+has_text() { [ "$(grep -c -- "$2" "$1")" -ge "$3" ]; }
 is_text() { [ "$(cat "$1" 2>/dev/null)" = "$2" ]; }
 # Writes a file in one step, as editors do that care: nobody sees half of it, and no stranger comes where it lies.
 put() {
@@ -247,6 +248,102 @@ put extra here
 await '^larder: changed x' "a file that came does not have it tried again"
 ran "x"
 
+begin "66: nobody hears again of a failure that is the same" <<'END'
+rule must
+  command = echo $out >>ran; cat $in extra >$out
+build x: must a
+build y: r b
+END
+: >heard # a file that comes would have x tried again
+start -k 0 --run 'cat >>heard'
+await 'larder: waiting for a change' "the failure is not told"
+until_yes "y is not heard of" is_text heard y
+for i in 2 3; do
+  put a "try $i"
+  await 'larder: waiting for a change' "it is not tried again" $i
+done
+put b more
+until_yes "y is not heard of" is_text heard "$(printf 'y\ny')"
+ran "x*4 y*2"
+
+begin "59: files come into a directory that a step takes, and leave it" <<'END'
+rule list
+  command = echo $out >>ran; ls -L src >$out
+build x: list src
+build y: r x
+END
+mkdir real
+touch real/one
+ln -s real src
+start
+ran "x y"
+touch src/two
+await '^larder: changed y' "a new file is not seen" 2
+mv src/one src/uno
+await '^larder: changed y' "another name is not seen" 3
+is_text y "$(printf 'two\nuno')" || fail "y is stale"
+mkdir other
+ln -s other src.new
+mv -T src.new src
+await '^larder: changed y' "another directory in its place is not seen" 4
+is_text y "" || fail "y is stale"
+touch src/three
+await '^larder: changed y' "a file in it is not seen" 5
+
+begin "59: a step makes a file in a directory that was listed before" <<'END'
+rule list
+  command = ls gen >$out; echo $out >>ran
+rule late
+  command = until grep -q x ran; do timeout 0.01 cat ../nothing; done; cat $in >$out; echo $out >>ran
+build gen/a: r a
+build gen/b: late b
+build x: list gen
+END
+mkdir gen
+start -j 3
+until_yes "x is stale at first" is_text x "$(printf 'a\nb')"
+: >ran
+rm gen/b
+until_yes "gen/b is not made again" has_run gen/b 1
+until_yes "x is stale" is_text x "$(printf 'a\nb')"
+
+begin "76: changes that do not end are not waited for without end" <<'END'
+build x: r a
+END
+start
+ran "x"
+# Half written all the time: the file is never closed.
+python3 -c '
+import os, time
+with open("a", "a") as file:
+  lines = 0
+  while not os.path.exists("enough"):
+    file.write("more\n"); file.flush(); lines += 1
+    time.sleep(0.002)
+open("lines", "w").write(str(lines))' &
+writer=$!
+await '^larder: changed x' "it waits without end" 2
+touch enough
+wait "$writer"
+until_yes "x is stale" cmp -s a x
+[ "$(grep -c x ran)" -lt "$(cat lines)" ] || fail "it ran for each of $(cat lines) changes"
+
+begin "77: changes made while nobody watched are seen, and nothing else runs" <<'END'
+build x: t a
+build y: r x
+build z: r b
+build w: r b
+END
+start
+ran "w x y z"
+stop
+put a later
+rm z
+start
+until_yes "y is stale" is_text y later
+ran "x y z"
+[ "$(grep '^larder: changed' out)" = 'larder: changed y' ] || fail "told: $(grep changed out)" # z is as it was
+
 begin "63: the manifest changes, breaks, and is mended" <<'END'
 build x: r a
 END
@@ -335,6 +432,50 @@ echo '# same' >>a
 echo more >>b
 await 'ended with 3' "it did not run again" 2
 [ "$(tail -n2 heard)" = "$(printf 'y\n.')" ] || fail "heard $(cat heard)"
+
+begin "--run --restart: a server is ended for products that differ, and run again" <<'END'
+rule must
+  command = echo $out >>ran; cat $in >$out && [ ! -e broken ]
+build x: t a
+build y: must b
+END
+cat >server <<'END'
+trap 'echo ended >>heard; exit 0' TERM
+echo "$(cat x) $(paste -sd ' ')" >>heard
+while :; do timeout 0.01 cat ../nothing; done
+END
+: >heard
+serve_with() { start -k 0 --run "$1" --restart; }
+serve_with '. ./server'
+until_yes "it does not run" is_text heard "one x y"
+echo '# same' >>a
+until_yes "x does not run" has_run x 2
+put b more
+until_yes "it is not run again" is_text heard "$(printf 'one x y\nended\none y')"
+: >broken
+put b bad
+echo later >>a
+await 'larder: waiting for a change' "the failure is not told"
+until_yes "x does not run" has_run x 3
+rm broken
+put b good
+await '^larder: changed y' "y is not told" 3
+until_yes "it is not run again once the build is well" grep -q '^later x y$' heard
+stop
+[ "$(grep -c ended heard)" -eq 3 ] || fail "it goes on: $(cat heard)"
+: >heard
+serve_with '. ./server'
+until_yes "it does not run where nothing differs" test -s heard
+stop
+: >heard
+serve_with 'trap "" TERM; echo "stubborn $$" >>heard; while :; do timeout 0.01 cat ../nothing; done'
+until_yes "it does not run" test -s heard
+read -r _ first <heard
+put b another
+until_yes "a stubborn one is not ended" has_text heard stubborn 2
+kill -0 "$first" 2>/dev/null && fail "two run"
+"$larder" watch --restart >out 2>err
+[ $? -eq 2 ] || fail "--restart alone"
 
 begin "it ends when told to" <<'END'
 rule slow
