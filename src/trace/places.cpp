@@ -22,12 +22,17 @@ std::string_view own_name(const std::string& directory, std::string_view name, c
 
 }  // namespace
 
-Was kind_of(const char* path) noexcept {
+Seen see(const char* path) noexcept {
   struct stat status {};
-  if (::lstat(path, &status) != 0) return Was::missing;
-  if (S_ISREG(status.st_mode)) return Was::file;
-  if (S_ISDIR(status.st_mode)) return Was::directory;
-  return S_ISLNK(status.st_mode) ? Was::link : Was::other;
+  Seen seen;
+  if (::lstat(path, &status) != 0) return seen;
+  seen.kind = S_ISREG(status.st_mode)   ? Was::file
+              : S_ISDIR(status.st_mode) ? Was::directory
+              : S_ISLNK(status.st_mode) ? Was::link
+                                        : Was::other;
+  seen.changed_ns = status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
+  seen.inode = status.st_ino;
+  return seen;
 }
 
 std::string read_link(const std::string& path) {
@@ -58,8 +63,8 @@ void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
     }
     std::string next = at + '/';
     next += own_name(at, name, own);
-    place.kind = kind_of(next.c_str());
-    if (place.kind == Was::link && !(is_last && end == rest.size() && link_only)) {
+    place.seen = see(next.c_str());
+    if (place.seen.kind == Was::link && !(is_last && end == rest.size() && link_only)) {
       const std::string text = read_link(next);
       // Those of /proc to what has no path say what it is instead.
       const bool leads = !text.empty() && (text[0] == '/' || !next.starts_with("/proc/"));
@@ -68,13 +73,13 @@ void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
         place.links.push_back(std::move(next));
         rest = text + rest.substr(end);
         begin = 0;
-        place.kind = Was::directory;
+        place.seen.kind = Was::directory;
         continue;
       }
-      place.kind = Was::other;
+      place.seen.kind = Was::other;
     }
     at = std::move(next);
-    if (place.kind != Was::directory && !is_last) {
+    if (place.seen.kind != Was::directory && !is_last) {
       place.is_whole = false;
       break;
     }
@@ -83,7 +88,7 @@ void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
 }
 
 Places::Place Places::find(std::string_view path, bool link_only, pid_t task) {
-  Place place{.path = "/", .kind = Was::directory, .is_whole = true, .links = {}};
+  Place place{.path = "/", .seen = {.kind = Was::directory}, .is_whole = true, .links = {}};
   const std::size_t name_end = path.find_last_not_of('/');
   const std::size_t slash = name_end == path.npos ? path.npos : path.rfind('/', name_end);
   if (slash == path.npos) return place;
@@ -92,7 +97,7 @@ Places::Place Places::find(std::string_view path, bool link_only, pid_t task) {
     place.path = known->second;
   } else if (!parent.empty()) {
     walk(place, parent, false, task);
-    if (place.kind != Was::directory) {
+    if (place.seen.kind != Was::directory) {
       place.is_whole = false;
       return place;
     }

@@ -13,13 +13,18 @@
 
 namespace larder::trace {
 
-Was kind_of(const char* path) noexcept;
+struct Seen {
+  Was kind = Was::missing;
+  std::int64_t changed_ns = 0;
+  std::uint64_t inode = 0;
+};
+Seen see(const char* path) noexcept;
 
 class Places {
  public:
   struct Place {
     std::string path;  // absolute, no link but perhaps at its end
-    Was kind = Was::missing;
+    Seen seen;
     bool is_whole = true;            // not just the first part of it that is no directory
     std::vector<std::string> links;  // followed on the way
   };

@@ -29,7 +29,8 @@ constexpr unsigned kInterpretersMax = 5;    // one started by the other, as the 
 constexpr std::uint64_t kPageBytes = 4096;  // none is smaller
 constexpr Uses kChanges = kWritten | kRemoved;
 constexpr Uses kReportedOfOwn = kChanges | kMoved;
-constexpr Uses kReported = kLooked | kRead | kListed | kWritten | kRemoved | kRun | kPassed | kMoved;
+constexpr Uses kReported =
+    kLooked | kRead | kListed | kWritten | kRemoved | kRun | kPassed | kMoved | kExtended;
 constexpr std::string_view kDeleted = " (deleted)";
 
 std::string in_proc(pid_t task, const std::string& what) {
@@ -72,8 +73,8 @@ void Record::take_call(const Call& call, const seccomp_notif& halted) {
       if (const auto path = path_of(call.first, halted)) {
         const Places::Place place =
             touch(*path, call.first.uses, is_link_only(call, call.first, halted), task);
-        if (call.moves_names &&
-            ((call.first.uses & kMakes) != 0 || place.kind == Was::link || place.kind == Was::directory))
+        if (call.moves_names && ((call.first.uses & kMakes) != 0 || place.seen.kind == Was::link ||
+                                 place.seen.kind == Was::directory))
           places_.distrust();
       }
       return;
@@ -127,15 +128,15 @@ void Record::take_open(const Call& call, const seccomp_notif& halted, std::uint6
     return;
   }
   Places::Place place = places_.find(*path, link_only, task);
-  Uses uses = is_to_read && place.kind != Was::missing ? kRead : kWritten;
+  Uses uses = is_to_read && place.seen.kind != Was::missing ? kRead : kWritten;
   if (has(O_CREAT)) uses |= kMakes;
   if (is_new) uses |= kOnlyNew;
   if (has(O_TRUNC)) uses |= kWritten | kReplaces;
-  // What is not cut off counts, be it only that something is put behind it.
-  if (place.kind == Was::file && !has(O_TRUNC) && !is_new) uses |= kRead;
-  if (place.kind == Was::directory || place.kind == Was::link || !place.is_whole) uses = kLooked;
-  for (const std::string& link : place.links) touch_place(link, Was::link, kPassed | kRead);
-  touch_place(place.path, place.kind, uses);
+  if (place.seen.kind == Was::file && !has(O_TRUNC) && !is_new)
+    uses |= (flags & O_ACCMODE) == O_WRONLY ? kExtended : kRead;
+  if (place.seen.kind == Was::directory || place.seen.kind == Was::link || !place.is_whole) uses = kLooked;
+  for (const std::string& link : place.links) touch_place(link, see(link.c_str()), kPassed | kRead);
+  touch_place(place.path, place.seen, uses);
 }
 
 void Record::take_two(const Call& call, const seccomp_notif& halted) {
@@ -144,11 +145,11 @@ void Record::take_two(const Call& call, const seccomp_notif& halted) {
   const auto to = path_of(call.second, halted);
   Places::Place source;
   if (from) source = touch(*from, call.first.uses, is_link_only(call, call.first, halted), task);
-  if (!to || (from && source.kind == Was::missing)) return;
+  if (!to || (from && source.seen.kind == Was::missing)) return;
   const bool is_own = from && known_.contains(source.path) &&
                       report_.touches[known_[source.path].touch].before == Was::missing;
   Uses uses = call.second.uses;
-  const bool moves_directory = call.moves_names && source.kind == Was::directory;
+  const bool moves_directory = call.moves_names && source.seen.kind == Was::directory;
   if (moves_directory && !is_own) uses |= kMoved;
   const bool exchanges = call.moves_names && call.flags >= 0 &&
                          (halted.data.args[static_cast<std::size_t>(call.flags)] & RENAME_EXCHANGE) != 0;
@@ -159,9 +160,9 @@ void Record::take_two(const Call& call, const seccomp_notif& halted) {
   const Places::Place target = touch(*to, uses, true, task);
   if (!call.moves_names) return;
   const auto leads = [](Was kind) { return kind == Was::directory || kind == Was::link; };
-  if (leads(source.kind) || leads(target.kind)) places_.distrust();
+  if (leads(source.seen.kind) || leads(target.seen.kind)) places_.distrust();
   if (moves_directory) move_directory(source.path, target.path);
-  if (exchanges && target.kind == Was::directory) move_directory(target.path, source.path);
+  if (exchanges && target.seen.kind == Was::directory) move_directory(target.path, source.path);
 }
 
 // What was written in it is where it is now.
@@ -172,7 +173,7 @@ void Record::move_directory(const std::string& from, const std::string& to) {
   for (std::size_t i = 0; i < count; ++i) {
     const Touch touched = report_.touches[i];
     if ((touched.uses & kWritten) == 0 || !touched.path.starts_with(from + '/')) continue;
-    touch_place(to + touched.path.substr(from.size()), Was::missing, kWritten | kMakes | kReplaces);
+    touch_place(to + touched.path.substr(from.size()), {}, kWritten | kMakes | kReplaces);
   }
 }
 
@@ -180,7 +181,7 @@ void Record::take_run(const std::string& path, bool link_only, pid_t task) {
   std::string next = path;
   for (unsigned i = 0; i < kInterpretersMax && !next.empty(); ++i) {
     const Places::Place place = touch(next, kRead | kRun, link_only, task);
-    if (place.kind != Was::file) return;
+    if (place.seen.kind != Was::file) return;
     Program program = look_at_program(place.path);
     if (!program.trouble.empty()) doubt(std::move(program.trouble));
     next = std::move(program.interpreter);
@@ -201,7 +202,7 @@ void Record::take_address(const seccomp_notif& halted, bool makes) {
   if (path.empty()) return doubt("it spoke with another process");
   if (path[0] != '/') path = read_link(in_proc(task, "cwd")) + '/' + path;
   const Places::Place place = touch(path, makes ? kWritten | kMakes | kOnlyNew : kLooked, makes, task);
-  if (!makes && place.kind != Was::missing) doubt("it spoke with another process through " + place.path);
+  if (!makes && place.seen.kind != Was::missing) doubt("it spoke with another process through " + place.path);
 }
 
 bool Record::is_link_only(const Call& call, const Path& path, const seccomp_notif& halted) {
@@ -242,7 +243,7 @@ std::optional<std::string> Record::path_of(const Path& path, const seccomp_notif
 std::optional<std::string> Record::path_of_fd(int fd, pid_t task) {
   std::string path = read_link(in_proc(task, "fd/" + std::to_string(fd)));
   if (path.empty() || path[0] != '/') return std::nullopt;
-  if (path.ends_with(kDeleted) && kind_of(path.c_str()) == Was::missing) return std::nullopt;
+  if (path.ends_with(kDeleted) && see(path.c_str()).kind == Was::missing) return std::nullopt;
   return path;
 }
 
@@ -256,23 +257,24 @@ Places::Place Record::touch(const std::string& path, Uses uses, bool link_only, 
     if (seen != seen_.end() && (seen->second & uses) == uses) return {};
   }
   Places::Place place = places_.find(path, link_only, task);
-  for (const std::string& link : place.links) touch_place(link, Was::link, kPassed | kRead);
-  const bool opens_directory = place.kind == Was::directory && (uses & kRead) != 0 && (uses & kChanges) == 0;
-  touch_place(place.path, place.kind, opens_directory || !place.is_whole ? kLooked : uses);
-  if (is_same && place.kind != Was::missing && !place.path.starts_with("/proc")) {
+  for (const std::string& link : place.links) touch_place(link, see(link.c_str()), kPassed | kRead);
+  const bool opens_directory =
+      place.seen.kind == Was::directory && (uses & kRead) != 0 && (uses & kChanges) == 0;
+  touch_place(place.path, place.seen, opens_directory || !place.is_whole ? kLooked : uses);
+  if (is_same && place.seen.kind != Was::missing && !place.path.starts_with("/proc")) {
     if (seen_.size() >= kSeenMax) seen_.clear();
     seen_[std::move(key)] |= uses;
   }
   return place;
 }
 
-void Record::touch_place(const std::string& place, Was kind, Uses uses) {
+void Record::touch_place(const std::string& place, const Seen& seen, Uses uses) {
   if (!report_.why_unknowable.empty() && report_.touches.size() > kTouchesMax) return;
-  uses = uses_of(uses, kind);
+  uses = uses_of(uses, seen.kind);
   const auto [known, is_new] =
       known_.try_emplace(place, Known{static_cast<std::uint32_t>(report_.touches.size()), false});
   if (is_new) {
-    report_.touches.push_back({place, 0, kind});
+    report_.touches.push_back({place, 0, seen.kind, seen.changed_ns, seen.inode});
     bytes_ += place.size();
   }
   Touch& touched = report_.touches[known->second.touch];

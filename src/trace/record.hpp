@@ -40,7 +40,7 @@ class Record {
   static bool is_link_only(const Call& call, const Path& path, const seccomp_notif& halted);
   // What is there now.
   Places::Place touch(const std::string& path, Uses uses, bool link_only, pid_t task);
-  void touch_place(const std::string& place, Was kind, Uses uses);
+  void touch_place(const std::string& place, const Seen& seen, Uses uses);
   void move_directory(const std::string& from, const std::string& to);
   bool read_text(std::uint64_t address, pid_t task, std::string& text);
   bool read_memory(std::uint64_t address, pid_t task, void* into, std::size_t size);

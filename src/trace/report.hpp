@@ -14,14 +14,15 @@ namespace larder::trace {
 
 // Bits.
 using Uses = std::uint16_t;
-inline constexpr Uses kLooked = 1;    // whether it is there and what its attributes are
-inline constexpr Uses kRead = 2;      // opened to be read, or the text of a symbolic link
-inline constexpr Uses kListed = 4;    // the names in a directory
-inline constexpr Uses kWritten = 8;   // made, opened to be written, renamed to, or its attributes set
-inline constexpr Uses kRemoved = 16;  // removed or renamed away
-inline constexpr Uses kRun = 32;      // started as a program, or what starts one
-inline constexpr Uses kPassed = 64;   // a symbolic link on the way to something else
-inline constexpr Uses kMoved = 128;   // a directory, renamed to this with what is in it
+inline constexpr Uses kLooked = 1;      // whether it is there and what its attributes are
+inline constexpr Uses kRead = 2;        // opened to be read, or the text of a symbolic link
+inline constexpr Uses kListed = 4;      // the names in a directory
+inline constexpr Uses kWritten = 8;     // made, opened to be written, renamed to, or its attributes set
+inline constexpr Uses kRemoved = 16;    // removed or renamed away
+inline constexpr Uses kRun = 32;        // started as a program, or what starts one
+inline constexpr Uses kPassed = 64;     // a symbolic link on the way to something else
+inline constexpr Uses kExtended = 256;  // opened to be written and not cut off: what is there stays or counts
+inline constexpr Uses kMoved = 128;     // a directory, renamed to this with what is in it
 
 enum class Was : std::uint8_t { missing, file, directory, link, other };
 
@@ -31,7 +32,10 @@ struct Touch {
   std::string path;
   // What is done to a file that the command itself has made, or replaced, is not looked at or read of it.
   Uses uses = 0;
-  Was before = Was::missing;  // when the command first named it
+  // When the command first named it.
+  Was before = Was::missing;
+  std::int64_t changed_ns = 0;  // its ctime
+  std::uint64_t inode = 0;
 };
 
 struct Report {
