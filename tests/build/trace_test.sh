@@ -224,7 +224,7 @@ mkfifo gate
 "$larder" build --trace >out 2>&1 &
 build_pid=$!
 read -r _ <gate
-kill -INT "$build_pid"
+kill -TERM "$build_pid"
 code=0
 wait "$build_pid" || code=$?
 [ "$code" -eq 130 ] || fail "exit $code"
