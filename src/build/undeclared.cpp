@@ -114,12 +114,14 @@ Undeclared::Found Undeclared::look(const Step& step, const trace::Report& report
     const std::string& path = touched.path;
     if (has_system_place(path)) continue;
     const bool is_ours = is_in_tree(path);
+    const bool changes = (touched.uses & (trace::kWritten | trace::kRemoved)) != 0;
+    if (!is_ours && !changes) continue;
     if (is_output(path)) {
       if ((touched.uses & (trace::kRead | trace::kExtended)) != 0 && found.read_back.empty())
         found.read_back = name(path);
       continue;
     }
-    if ((touched.uses & (trace::kWritten | trace::kRemoved)) != 0) {
+    if (changes) {
       if (!is_changed(touched)) {
         if (touched.before == trace::Was::missing) continue;
       } else {

@@ -56,10 +56,11 @@ void Answers::enter(Phase phase) noexcept {
   (void)!::write(wake_, &one, sizeof one);
 }
 
-void Answers::report(Report report) {
+void Answers::report(Report report, bool is_last) {
   const MutexLock lock(mutex_);
   report_ = std::move(report);
   is_reported_ = true;
+  has_ended_ = is_last;
   changed_.notify_all();
 }
 
@@ -68,7 +69,7 @@ void Answers::run() {
   if (listener_ < 0) {
     Report none;
     none.why_unknowable = "it could not be traced";
-    report(std::move(none));
+    report(std::move(none), true);
   } else {
     take_turns(listener_);
     if (serve(listener_)) ::close(std::exchange(listener_, -1));
@@ -83,8 +84,8 @@ bool Answers::serve(int listener) {
   bool is_recorded = true;
   bool ends = false;
   Steady::time_point deadline;
-  const auto stop_recording = [&] {
-    report(record.take_report());
+  const auto stop_recording = [&](bool is_last) {
+    report(record.take_report(), is_last);
     is_recorded = false;
   };
   for (;;) {
@@ -101,7 +102,7 @@ bool Answers::serve(int listener) {
       if (is_recorded) record.take(halted.call());
       halted.let_go(listener);
     } else if (polled[0].revents != 0) {
-      if (is_recorded) stop_recording();
+      if (is_recorded) stop_recording(true);
       return true;
     }
     if ((polled[1].revents & POLLIN) != 0) {
@@ -110,7 +111,7 @@ bool Answers::serve(int listener) {
     }
     const Phase phase = phase_.load(std::memory_order_acquire);
     if (phase == Phase::released) {
-      if (is_recorded) stop_recording();
+      if (is_recorded) stop_recording(false);
       return false;
     }
     if (phase == Phase::ends && !ends) {
@@ -119,7 +120,7 @@ bool Answers::serve(int listener) {
     }
     if (ends && is_recorded && Steady::now() >= deadline) {
       record.doubt("something that it started outlives it");
-      stop_recording();
+      stop_recording(false);
     }
   }
 }

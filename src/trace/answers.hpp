@@ -34,7 +34,8 @@ class Answers {
   void run();
   // False: released while somebody may still be halted.
   bool serve(int listener);
-  void report(Report report) EXCLUDES(mutex_);
+  // `is_last`: nobody is left.
+  void report(Report report, bool is_last) EXCLUDES(mutex_);
   void enter(Phase phase) noexcept;
 
   int sender_ = -1;

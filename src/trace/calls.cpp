@@ -38,7 +38,7 @@ constexpr const char* kShared = "it shared memory or messages with other process
 constexpr Call named(int number, Uses uses, Follows follows = Follows::yes) {
   return {.number = number, .form = path, .first = {.text = 0, .uses = uses, .follows = follows}};
 }
-constexpr Call named_at(int number, Uses uses, Follows follows = Follows::yes, std::int8_t flags = -1) {
+constexpr Call named_at(int number, Uses uses, Follows follows = Follows::yes, int flags = -1) {
   return {.number = number,
           .form = path,
           .flags = flags,
@@ -47,8 +47,8 @@ constexpr Call named_at(int number, Uses uses, Follows follows = Follows::yes, s
 constexpr Call of_fd(int number, Uses uses) {
   return {.number = number, .form = by_fd, .first = {.uses = uses}};
 }
-constexpr Call unseen(int number, const char* what) {
-  return {.number = number, .form = opaque, .what = what};
+constexpr Call unseen(int number, const char* what, bool moves_names = false) {
+  return {.number = number, .form = opaque, .moves_names = moves_names, .what = what};
 }
 
 constexpr std::array kCalls = {
@@ -169,16 +169,16 @@ constexpr std::array kCalls = {
     unseen(SYS_io_uring_setup, kRings),
     unseen(SYS_name_to_handle_at, kHandles),
     unseen(SYS_open_by_handle_at, kHandles),
-    unseen(SYS_chroot, kMounts),
-    unseen(SYS_pivot_root, kMounts),
-    unseen(SYS_mount, kMounts),
-    unseen(SYS_umount2, kMounts),
-    unseen(SYS_setns, kMounts),
-    unseen(SYS_open_tree, kMounts),
-    unseen(SYS_open_tree_attr, kMounts),
-    unseen(SYS_move_mount, kMounts),
-    unseen(SYS_fsmount, kMounts),
-    unseen(SYS_mount_setattr, kMounts),
+    unseen(SYS_chroot, kMounts, true),
+    unseen(SYS_pivot_root, kMounts, true),
+    unseen(SYS_mount, kMounts, true),
+    unseen(SYS_umount2, kMounts, true),
+    unseen(SYS_setns, kMounts, true),
+    unseen(SYS_open_tree, kMounts, true),
+    unseen(SYS_open_tree_attr, kMounts, true),
+    unseen(SYS_move_mount, kMounts, true),
+    unseen(SYS_fsmount, kMounts, true),
+    unseen(SYS_mount_setattr, kMounts, true),
     unseen(SYS_pidfd_getfd, kHandles),
     unseen(SYS_shmget, kShared),
     unseen(SYS_msgget, kShared),

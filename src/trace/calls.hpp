@@ -31,8 +31,8 @@ enum class Form : std::uint8_t {
 enum class Follows : std::uint8_t { yes, no, unless_told, if_told };
 
 struct Path {
-  std::int8_t directory = -1;  // the argument that holds its directory; -1: the working directory
-  std::int8_t text = -1;       // the argument that points to it
+  int directory = -1;  // the argument that holds its directory; -1: the working directory
+  int text = -1;       // the argument that points to it
   Uses uses = 0;
   Follows follows = Follows::yes;
 };
@@ -40,7 +40,7 @@ struct Path {
 struct Call {
   int number;
   Form form;
-  std::int8_t flags = -1;  // the argument that holds them
+  int flags = -1;  // the argument that holds them
   Path first{};
   Path second{};
   bool moves_names = false;    // may make known paths lead elsewhere

@@ -50,6 +50,7 @@ Uses uses_of(Uses uses, Was kind) {
 
 void Record::take(const seccomp_notif& halted) {
   ++report_.calls;
+  if (is_lost_) return;
   if (halted.pid == 0) return doubt("it started a process that cannot be seen from here");
   if (!is_own_call(halted.data.arch, halted.data.nr))
     return doubt("it called the system as programs of another kind of machine do");
@@ -105,6 +106,8 @@ void Record::take_call(const Call& call, const seccomp_notif& halted) {
       if (arguments[0] != AF_UNIX || (arguments[1] & 0xF) == SOCK_DGRAM) doubt("it used the network");
       return;
     case Form::opaque:
+      // What the command itself serves as a file system could only be looked at while it is not halted.
+      is_lost_ = is_lost_ || call.moves_names;
       return doubt(call.what);
   }
 }

@@ -50,6 +50,7 @@ class Record {
   std::unordered_map<std::string, Known> known_;  // by place
   std::unordered_map<std::string, Uses> seen_;    // paths as named, and the uses that changed nothing
   std::size_t bytes_ = 0;
+  bool is_lost_ = false;  // paths may mean something else by now
   unsigned moves_ = 0;
 };
 

@@ -34,7 +34,8 @@ class Tracer {
   // Why no command can be traced here; empty: they can. Tried out once.
   const std::string& why_not();
 
-  // A command that runs. Ends with the Tracer at the latest.
+  // A command that runs. Without it nobody answers any more, and what still runs gets ENOSYS: to be given to
+  // end().
   class Command {
    public:
     explicit Command(std::shared_ptr<Answers> answers) noexcept : answers_(std::move(answers)) {}

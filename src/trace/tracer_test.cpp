@@ -290,6 +290,10 @@ TEST_F(Traced, SeesWhatPythonReads) {
 TEST_F(Traced, SaysWhatItCannotKnow) {
   EXPECT_THAT(subject({"ring"}).why_unknowable, HasSubstr("io_uring"));
   EXPECT_THAT(subject({"network"}).why_unknowable, HasSubstr("network"));
+  put("in", "a");
+  const Report report = subject({"root", in("in")});
+  EXPECT_THAT(report.why_unknowable, HasSubstr("mounted"));
+  EXPECT_EQ(uses(report, "in"), 0);  // it may be another file
 #ifdef __x86_64__
   EXPECT_THAT(subject({"int80"}).why_unknowable, HasSubstr("another kind of machine"));
 #endif
@@ -380,7 +384,8 @@ TEST_F(Traced, HasTheCommandKilledWithItsTracer) {
                                             std::string(LARDER_SUBJECT) + " on " + in("in") + " & echo x >&" +
                                                 std::to_string(ends[1]) + "; " + LARDER_SUBJECT + " on " +
                                                 in("in")};
-    if (tracer.start({.words = words, .is_in_path = true}).error != 0) ::_exit(1);
+    const Tracer::Started started = tracer.start({.words = words, .is_in_path = true});
+    if (started.error != 0) ::_exit(1);
     for (;;) ::pause();
   }
   ::close(ends[1]);
