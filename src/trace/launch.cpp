@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "trace/filter.hpp"
 
@@ -29,6 +30,11 @@ namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
 
+struct Outcome {
+  int error = 0;
+  int trace_error = 0;
+};
+
 // What the child finds in the memory that it has in common with its parent. It allocates nothing.
 struct Shared {
   const Launch* what;
@@ -38,8 +44,7 @@ struct Shared {
   sock_fprog filter;
   int socket_fd;
   pid_t parent;
-  int error = 0;
-  int trace_error = 0;
+  Outcome* outcome;
 };
 
 void send_listener(int socket_fd, int listener) noexcept {
@@ -107,10 +112,10 @@ int run_child(void* memory) {
     put(what.output_fd, 1);
     put(what.output_fd, 2);
   }
-  shared.trace_error = be_traced(shared);
+  shared.outcome->trace_error = be_traced(shared);
   ::close(shared.socket_fd);
   if (what.words.empty()) {
-    if (::access("/", F_OK) != 0) shared.error = errno;
+    if (::access("/", F_OK) != 0) shared.outcome->error = errno;
     ::_exit(0);
   }
   ::sigprocmask(SIG_SETMASK, shared.mask, nullptr);
@@ -123,7 +128,7 @@ int run_child(void* memory) {
       error = errno;
     if (error != EACCES && error != ENOENT) break;
   }
-  shared.error = error;
+  shared.outcome->error = error;
   ::_exit(127);
 }
 
@@ -144,6 +149,34 @@ std::vector<std::string> candidates(const Launch& what) {
   }
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define LARDER_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LARDER_THREAD_SANITIZER
+#endif
+#endif
+
+#ifdef LARDER_THREAD_SANITIZER
+// ThreadSanitizer would take the child's steps in the memory of both for the parent's. So it is a copy, which
+// is waited for until it is another program, and says in `outcome`, which both have, what came of it.
+pid_t start_child(char* /*stack_end*/, Shared& shared) {
+  std::array<int, 2> ends = {-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(run_child(&shared));
+  ::close(ends[1]);
+  char byte = 0;
+  while (::read(ends[0], &byte, 1) < 0 && errno == EINTR) continue;
+  ::close(ends[0]);
+  return pid;
+}
+#else
+pid_t start_child(char* stack_end, Shared& shared) {
+  return ::clone(run_child, stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, &shared);
+}
+#endif
+
 struct Unmap {
   void operator()(char* stack) const noexcept { ::munmap(stack, kStackBytes); }
 };
@@ -161,7 +194,7 @@ Launched launch(const Launch& what, int socket_fd) {
   for (const std::string& name : names) programs.push_back(name.c_str());
   programs.push_back(nullptr);
   void* const pages =
-      ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+      ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (pages == MAP_FAILED) return {.error = errno};
   const std::unique_ptr<char, Unmap> stack(static_cast<char*>(pages));
 
@@ -175,16 +208,17 @@ Launched launch(const Launch& what, int socket_fd) {
                 .programs = programs.data(),
                 .filter = {static_cast<unsigned short>(code.size()), code.data()},
                 .socket_fd = socket_fd,
-                .parent = ::getpid()};
-  const pid_t pid = ::clone(run_child, stack.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &shared);
+                .parent = ::getpid(),
+                .outcome = new (stack.get()) Outcome};  // where the stack never comes
+  const pid_t pid = start_child(stack.get() + kStackBytes, shared);
   if (pid < 0) launched.error = errno;
   ::pthread_sigmask(SIG_SETMASK, &mine, nullptr);
   if (pid < 0) return launched;
-  launched.trace_error = shared.trace_error;
-  if (shared.error != 0) {
+  launched.trace_error = shared.outcome->trace_error;
+  if (shared.outcome->error != 0) {
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    launched.error = shared.error;
+    launched.error = shared.outcome->error;
     return launched;
   }
   launched.pid = pid;
