@@ -28,6 +28,8 @@ constexpr Argument kArguments[] = {
     {"--no-restore", "", "run what is due, restore nothing and keep nothing for others"},
     {"--root", "DIR",
      "what is made below this directory serves other checkouts; default: the repository's top"},
+    {"--trace", "", "watch which files commands name; tell of writes that no step declares"},
+    {"--strict", "", "as --trace; such a write fails its step, and undeclared reads are told, too"},
     {"--generated", "", "with -t clean: remove the manifest's own outputs, too", {}, false, false, 'g'},
     {"--rules", "", "with -t clean: the words are rules, not targets", {}, false, false, 'r'},
     {"TARGET", "", "what to build, or the tool's words; the manifest's defaults without", {}, false, true},
@@ -40,6 +42,7 @@ class BuildCommand {
 
  private:
   std::optional<int> find_products();
+  std::optional<int> trace();
   int build();
   int tell(build::BuildOutcome outcome);
   int check(build::Build& work, BuildReport& report);
@@ -48,6 +51,7 @@ class BuildCommand {
   Console& console_;
   build::BuildOptions options_;
   std::optional<build::ProductCache> products_;
+  std::optional<trace::Tracer> tracer_;
   std::unique_ptr<build::Jobserver> jobserver_;
   build::StopSignals* signals_ = nullptr;
   build::BuildLock lock_;
@@ -65,6 +69,27 @@ std::optional<int> BuildCommand::find_products() {
   if (!root) return std::nullopt;
   products_.emplace(settings, std::move(*root));
   options_.products = &*products_;
+  return std::nullopt;
+}
+
+// --strict promises what cannot be had without a tracer; --trace does what it can.
+std::optional<int> BuildCommand::trace() {
+  options_.is_strict = call_.has("--strict");
+  if (!options_.is_strict && !call_.has("--trace")) return std::nullopt;
+  auto root = build::Root::find(std::string(call_.value("--root")));
+  if (!root)
+    return call_.refuse("commands cannot be traced", root.error().what,
+                        "name the directory that the project lies in with --root");
+  tracer_.emplace();
+  if (const std::string& why = tracer_->why_not(); !why.empty()) {
+    if (options_.is_strict)
+      return call_.refuse("--strict cannot be kept here", why,
+                          "build without it, or outside of what keeps larder from tracing");
+    console_.err("larder: warning: commands are not traced: " + why + '\n');
+    return std::nullopt;
+  }
+  options_.tracer = &*tracer_;
+  options_.tree = root->directory();
   return std::nullopt;
 }
 
@@ -197,6 +222,8 @@ int BuildCommand::run() {
     return run_build_tool(call_, tool, call_.values("TARGET"), session_);
   }
   if (const auto code = find_products()) return *code;
+  if (!options_.is_dry)
+    if (const auto code = trace()) return *code;
   build::StopSignals signals;
   signals_ = &signals;
   return build();

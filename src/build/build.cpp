@@ -44,6 +44,7 @@ Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingred
     restorer_ = std::make_unique<Restorer>(manifest, history, present_, plan_, ingredients, signals,
                                            *options.products);
   }
+  if (options.tracer != nullptr) undeclared_ = std::make_unique<Undeclared>(manifest, options.tree);
 }
 
 // What is known to be left of those that run shrinks as they do.
@@ -267,8 +268,10 @@ void Build::start(StepId step) {
     BuildListener::Counts at = counts();
     ++at.running;
     listener_.on_start(step, at);
+    // A generator may write what it likes.
+    trace::Tracer* const tracer = manifest_.is_set(step, "generator") ? nullptr : options_.tracer;
     const Result<void> started =
-        processes_.start(static_cast<unsigned>(number), command, on_console, inherited_fd());
+        processes_.start(static_cast<unsigned>(number), command, on_console, inherited_fd(), tracer);
     if (started) return;
     trouble = started.error().what;
   }
@@ -342,6 +345,7 @@ Result<void> Build::finish(Processes::Ended ended) {
     checked.outputs = old_outputs;
   }
   left_ms_ -= std::min(left_ms_, expected);
+  job.report = std::move(ended.report);
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
   if (changes_ != nullptr && !plan_.take_discovered(step)) needs_whole_ = true;

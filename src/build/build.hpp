@@ -15,6 +15,7 @@
 #include "build/plan.hpp"
 #include "build/processes.hpp"
 #include "build/restorer.hpp"
+#include "build/undeclared.hpp"
 #include "build/watches.hpp"
 
 namespace larder::build {
@@ -29,6 +30,9 @@ struct BuildOptions {
   bool keeps_depfiles = false;
   bool keeps_responses = false;
   ProductCache* products = nullptr;  // what commands make is restored from there; null: every command runs
+  trace::Tracer* tracer = nullptr;   // commands are traced; null: none is. PRECONDITION: it can
+  std::string tree;                  // the project's directory, for what is traced
+  bool is_strict = false;            // what is written and not declared fails its step
 };
 
 // Hears what a build does.
@@ -129,6 +133,8 @@ class Build {
     bool has_depfile = false;  // the command wrote it
     std::string response;
     std::shared_ptr<Restorer::Asked> asked;  // null: its product is not kept
+    std::optional<trace::Report> report;     // none: it was not traced
+    std::string why_not_kept;                // by what it was seen to do; empty: nothing
   };
   struct Urgent {
     std::uint64_t urgency;
@@ -165,6 +171,9 @@ class Build {
   bool learn_depfile(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
   bool made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output, int& code);
   bool are_inputs_unchanged(Job& job, const std::vector<TargetId>& discovered, std::string& changed);
+  // Holds what a command was seen to do against what its step declares: what it read is discovered.
+  void heed_report(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
+  bool is_made_of(TargetId target, StepId step) const;
   void remove_halves(const Job& job);
   void remove_dropped_outputs(StepId step, std::span<const ContentId> before);
   void interrupt();
@@ -189,7 +198,8 @@ class Build {
   Present present_;
   Plan plan_;
   Processes processes_;
-  std::unique_ptr<Restorer> restorer_;  // null: nothing is restored
+  std::unique_ptr<Restorer> restorer_;      // null: nothing is restored
+  std::unique_ptr<Undeclared> undeclared_;  // null: nothing is traced
   std::unordered_map<StepId, std::shared_ptr<Restorer::Asked>>
       asked_;  // of steps that must run; null: not asked
   std::vector<TargetId> roots_;

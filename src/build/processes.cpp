@@ -28,7 +28,8 @@ extern "C" void larder_build_note_stop(int signal) {
 // What posix_spawn is told of one command.
 class Launch {
  public:
-  Launch(const sigset_t& mask, int null_fd, int output_fd, int inherited) noexcept {
+  Launch(const sigset_t& mask, int null_fd, int output_fd, int inherited) noexcept
+      : mask_(mask), null_fd_(null_fd), output_fd_(output_fd), inherited_(inherited) {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
     short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
@@ -64,8 +65,24 @@ class Launch {
     const auto spawn = by_path ? ::posix_spawnp : ::posix_spawn;
     return spawn(&pid, words[0].c_str(), &actions_, &attributes_, arguments.data(), environ);
   }
+  int run_traced(pid_t& pid, const std::vector<std::string>& words, bool by_path, trace::Tracer& tracer,
+                 std::unique_ptr<trace::Tracer::Command>& traced) const {
+    trace::Tracer::Started started = tracer.start({.words = words,
+                                                   .is_in_path = by_path,
+                                                   .mask = &mask_,
+                                                   .input_fd = output_fd_ < 0 ? -1 : null_fd_,
+                                                   .output_fd = output_fd_,
+                                                   .inherited_fd = inherited_});
+    pid = started.pid;
+    traced = std::move(started.command);
+    return started.error;
+  }
 
  private:
+  const sigset_t& mask_;
+  int null_fd_;
+  int output_fd_;
+  int inherited_;
   posix_spawn_file_actions_t actions_{};
   posix_spawnattr_t attributes_{};
 };
@@ -118,23 +135,29 @@ int Processes::null_fd() {
   return null_fd_;
 }
 
-Result<void> Processes::start(unsigned number, const std::string& command, bool on_console, int inherited) {
+Result<void> Processes::start(unsigned number, const std::string& command, bool on_console, int inherited,
+                              trace::Tracer* tracer) {
   std::array<int, 2> ends = {-1, -1};
   if (!on_console && ::pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(Code::out_of_resources, std::string("make a pipe: ") + std::strerror(errno));
   const Launch launch(signals_.outer_mask(), null_fd(), ends[1], inherited);
   pid_t pid = -1;
+  std::unique_ptr<trace::Tracer::Command> traced;
+  const auto run = [&](const std::vector<std::string>& words, bool by_path) {
+    return tracer == nullptr ? launch.run(pid, words, by_path)
+                             : launch.run_traced(pid, words, by_path, *tracer, traced);
+  };
   int error = ENOEXEC;
-  if (const auto words = plain_words(command)) error = launch.run(pid, *words, true);
+  if (const auto words = plain_words(command)) error = run(*words, true);
   // The shell says best what cannot be started, and starts scripts that do not say what reads them.
   if (error == ENOEXEC || error == ENOENT || error == EACCES || error == ENOTDIR)
-    error = launch.run(pid, {"/bin/sh", "-c", command}, false);
+    error = run({"/bin/sh", "-c", command}, false);
   if (ends[1] >= 0) ::close(ends[1]);
   if (error != 0) {
     if (ends[0] >= 0) ::close(ends[0]);
     return fail(Code::out_of_resources, std::string("start the command: ") + std::strerror(error));
   }
-  children_.push_back({number, pid, ends[0], -1, on_console, {}});
+  children_.push_back({number, pid, ends[0], -1, on_console, {}, tracer, std::move(traced)});
   return {};
 }
 
@@ -159,6 +182,7 @@ Processes::Ended Processes::end(std::size_t index, int status) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : ended.code - 128;
   ended.by_stop = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
   if (child.pid_fd >= 0) ::close(child.pid_fd);
+  if (child.traced != nullptr) ended.report = child.tracer->end(std::move(child.traced));
   children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(index));
   return ended;
 }

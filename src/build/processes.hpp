@@ -6,11 +6,13 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "larder/result.hpp"
+#include "trace/tracer.hpp"
 
 namespace larder::build {
 
@@ -42,8 +44,10 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   // Starts `command` and gives it a number. On the console it has the terminal for itself, else its input is
-  // empty and its output is kept for wait(). It inherits `inherited`, if that is a descriptor.
-  Result<void> start(unsigned number, const std::string& command, bool on_console, int inherited = -1);
+  // empty and its output is kept for wait(). It inherits `inherited`, if that is a descriptor. With a
+  // `tracer`, one that can trace, it is traced.
+  Result<void> start(unsigned number, const std::string& command, bool on_console, int inherited = -1,
+                     trace::Tracer* tracer = nullptr);
   std::size_t running() const noexcept { return children_.size(); }
 
   struct Ended {
@@ -51,6 +55,7 @@ class Processes {
     int code = 0;          // what a shell would say: 128 and the signal that ended it
     bool by_stop = false;  // ended by SIGINT, SIGTERM or SIGHUP
     std::string output;
+    std::optional<trace::Report> report;  // of one that was traced
   };
   // Waits for one to end; none when `timeout_ms` passed (-1: never), a stop signal came or one of
   // the others can be read.
@@ -66,6 +71,8 @@ class Processes {
     int pid_fd;     // -1: not asked for yet
     bool on_console;
     std::string output;
+    trace::Tracer* tracer;  // null: it is not traced
+    std::unique_ptr<trace::Tracer::Command> traced;
   };
   Ended end(std::size_t index, int status);
   bool read_output(Child& child);

@@ -66,6 +66,7 @@ bool Build::restore(StepId step) {
 void Build::keep_product(const Job& job, const std::vector<TargetId>& discovered,
                          const std::vector<ContentId>& outputs, std::string_view output) {
   if (restorer_ == nullptr || job.asked == nullptr || !job.asked->why_not.empty()) return;
+  if (!job.why_not_kept.empty()) return explain_restoring(job.step, " is not kept: ", job.why_not_kept);
   const auto run = history_.run(manifest_.outputs(job.step)[0]);
   explain_restoring(job.step, " is not kept: ",
                     restorer_->keep(*job.asked, {discovered, outputs, output, run ? run->duration_ms : 0,

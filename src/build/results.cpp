@@ -149,6 +149,7 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   if (!learn_depfile(job, discovered, output, code)) return true;
   std::vector<ContentId> outputs;
   const bool made_all = made_all_outputs(job, outputs, output, code);
+  if (code == 0 && made_all && job.report) heed_report(job, discovered, output, code);
   if (code != 0) return true;
 
   unsigned& attempts = attempts_[step];

@@ -28,6 +28,8 @@ class Root {
   // Whether the root's path stands anywhere in `bytes`, in characters of one, two or four bytes. True of a
   // root so short that it cannot be looked for.
   bool is_in(std::string_view bytes) const;
+  // The directory, as the kernel names it; empty: one so near to `/` that nothing is replaced.
+  std::string directory() const { return paths_.empty() ? std::string() : paths_[0]; }
   // All its names: what a product that holds one of them depends on.
   std::string identity() const;
 

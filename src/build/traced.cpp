@@ -1,0 +1,86 @@
+// What comes of having watched a command: what it read and its step does not declare is a dependency all the
+// same, what it wrote so is told or fails it, and neither lets its product be kept for others.
+#include <algorithm>
+
+#include "build/build.hpp"
+
+namespace larder::build {
+namespace {
+
+constexpr std::size_t kNamesMax = 5;
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kNamesMax) text += " and " + std::to_string(names.size() - kNamesMax) + " more";
+  return text;
+}
+
+}  // namespace
+
+// Whether `target` is behind `step`, which may have looked at what an earlier build had left there.
+bool Build::is_made_of(TargetId target, StepId step) const {
+  std::unordered_set<StepId> seen;
+  std::vector<TargetId> open{target};
+  while (!open.empty()) {
+    const StepId producer = manifest_.producer(open.back());
+    open.pop_back();
+    if (producer == step) return true;
+    if (producer == kNone || !seen.insert(producer).second) continue;
+    for (const TargetId input : manifest_.all_inputs(producer)) open.push_back(input);
+    if (const auto run = history_.run(manifest_.outputs(producer)[0]))
+      for (const ContentId content : run->discovered) open.push_back(history_[content].target);
+  }
+  return false;
+}
+
+void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code) {
+  const StepId step = job.step;
+  const Undeclared::Found found = undeclared_->look({.step = step,
+                                                     .known = job.targets,
+                                                     .discovered = discovered,
+                                                     .depfile = job.depfile,
+                                                     .response = job.response},
+                                                    *job.report);
+  const std::string self(manifest_.path(manifest_.outputs(step)[0]));
+  const bool is_first = attempts_[step] == 0;
+  if (!found.missing.empty() && is_first && options_.explains)
+    listener_.on_explain(self + ": its command looked for what is not there: " + list(found.missing));
+  if (!found.written.empty()) {
+    const std::string told = "the command wrote what its step does not declare: " + list(found.written);
+    job.why_not_kept = told;
+    if (options_.is_strict) {
+      output +=
+          "larder: " + told + "\nlarder: name it as an output of the step, or have the command remove it\n";
+      code = 1;
+      history_.forget(manifest_.outputs(step)[0]);  // else an older run of it would do next time
+    } else if (is_first) {
+      listener_.on_warning(self + ": " + told);
+    }
+  } else if (!found.read.empty() || !found.links.empty()) {
+    job.why_not_kept = "the command read what its step does not declare: " +
+                       list(found.read.empty() ? found.links : found.read);
+  } else if (!found.outside.empty()) {
+    job.why_not_kept = "the command wrote outside the project: " + found.outside;
+  } else if (!found.read_back.empty()) {
+    job.why_not_kept = "the command read the old " + found.read_back + ", which it makes";
+  } else if (!job.report->why_unknowable.empty()) {
+    job.why_not_kept = "what the command did cannot be known: " + job.report->why_unknowable;
+  }
+  if (!found.read.empty() && options_.is_strict && is_first)
+    listener_.on_warning(self + ": the command read what its step does not declare: " + list(found.read));
+  for (const auto* const names : {&found.read, &found.links})
+    for (const std::string& name : *names)
+      if (const TargetId target = manifest_.target(name); !is_made_of(target, step))
+        discovered.push_back(target);
+  // What is not there yet because the step that makes it had not run.
+  for (const std::string& name : found.missing) {
+    const TargetId target = manifest_.find(name);
+    if (target != kNone && manifest_.producer(target) != kNone && !is_made_of(target, step))
+      discovered.push_back(target);
+  }
+  std::sort(discovered.begin(), discovered.end());
+  discovered.erase(std::unique(discovered.begin(), discovered.end()), discovered.end());
+}
+
+}  // namespace larder::build
