@@ -229,9 +229,12 @@ class Layers {
     const Options& options = call.options();
     if (*options.disable || !*options.persistent || options.dir->empty()) return;
     const std::string shim = find_part("larder_nvrtc_shim.so");
-    if (shim.empty() || shim.find_first_of(": ") != std::string::npos) return;
-    const std::string before = variable("LD_PRELOAD");
-    variables_.push_back("LD_PRELOAD=" + shim + (before.empty() ? "" : ":" + before));
+    if (!shim.empty() && shim.find_first_of(": ") == std::string::npos) {
+      const std::string before = variable("LD_PRELOAD");
+      variables_.push_back("LD_PRELOAD=" + shim + (before.empty() ? "" : ":" + before));
+    }
+    if (call.has("--opencl-layer")) stand_before_drivers(std::string(call.value("--opencl-layer")));
+    if (variables_.empty()) return;
     variables_.push_back("LARDER_DIR=" + *options.dir);
     if (!wants_report) return;
     std::string path = (std::filesystem::temp_directory_path() / "larder-run-XXXXXX").string();
@@ -278,13 +281,29 @@ class Layers {
                   std::to_string(hits) + " hits (" + printable(tiers) + "); saved " +
                   settings::readable_duration(saved) + '\n');
     }
+    for (const std::string& each : remarks_) console.err("larder: " + printable(each) + '\n');
     for (const auto& [why, count] : why_not) {
       console.err("larder: " + std::to_string(count) + " could not be kept: " + printable(why) + '\n');
     }
   }
 
  private:
+  // OpenCL's loader separates layers by colons, and the one named last is asked first.
+  void stand_before_drivers(const std::string& which) {
+    const std::string layer = find_part("larder_opencl_layer.so");
+    if (layer.empty() || layer.find(':') != std::string::npos) {
+      remarks_.emplace_back(
+          layer.empty() ? "opencl: larder_opencl_layer.so is not where larder is installed"
+                        : "opencl: larder is installed in a folder whose name OpenCL's loader would split");
+      return;
+    }
+    const std::string before = variable("OPENCL_LAYERS");
+    variables_.push_back("OPENCL_LAYERS=" + layer + (before.empty() ? "" : ":" + before));
+    variables_.push_back("LARDER_OPENCL_LAYER=" + which);
+  }
+
   std::vector<std::string> variables_;
+  std::vector<std::string> remarks_;
   std::string told_;
 };
 
@@ -337,6 +356,8 @@ int run_run(Call& call) {
 
 constexpr Argument kArguments[] = {
     {"--report", "", "say at the end what was found and what was kept"},
+    {"--opencl-layer", "WHICH",
+     "keep OpenCL programs by their binaries: of drivers that are known to bear it, or of all", "known all"},
     {"COMMAND", "", "the program and its arguments, behind --", "", false, true},
 };
 
@@ -350,7 +371,9 @@ const Command kRunCommand{
     "a "
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
     "afterwards is kept as entries. What the program compiles with NVRTC is kept by a library that is "
-    "preloaded in front of it. The exit code is the program's, 128 and the signal's number when one ended "
+    "preloaded in front of it. --opencl-layer does the same for OpenCL drivers whose own cache is not "
+    "adopted. "
+    "The exit code is the program's, 128 and the signal's number when one ended "
     "it, "
     "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
     "anything of larder fails, the program is started as it would be without.",

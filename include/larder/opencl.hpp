@@ -50,6 +50,21 @@ class LARDER_API OpenclApi {
   OpenclApi(const OpenclApi&) = delete;
   OpenclApi& operator=(const OpenclApi&) = delete;
 
+  // For a layer: why programs of this driver are better not kept by their binaries; empty: they may be. And
+  // whether a build is over when clBuildProgram returns, whoever wants to be called back.
+  std::string_view why_left_alone() const noexcept;
+  bool builds_at_once() const noexcept;
+  // For a layer: build() in the program that its host holds, by the host's own words. Success gives one more
+  // reference of that program. `code` is what the driver said.
+  struct HostBuild {
+    Program program = nullptr;
+    const char* options = nullptr;
+    void (*notify)(Program program, void* data) = nullptr;
+    void* data = nullptr;
+  };
+  Result<BuiltProgram<Program>> build_for(const HostBuild& host, std::span<const Device> devices,
+                                          int& code) const;
+
   // What ProgramApi asks for.
   FileReading file_reading() const noexcept;
   // Where its compiler takes sources to lie: `#include "x.h"` is first looked for there.

@@ -1,17 +1,13 @@
 #include "layers/nvrtc/library.hpp"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
-#include <string>
 
 #include "base/fork.hpp"
+#include "program/guest.hpp"
 
 namespace larder::shim {
 namespace {
@@ -34,42 +30,11 @@ void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
   slots_mutex.unlock();
 }
 
-// Setting up a policy that learns takes longer than a small program's whole answer, and these tiers are never
-// full.
-constexpr const char* kPolicy = "lru";
-
-// One for all libraries; null when it cannot be used.
-Cache* open_cache() {
-  Options options;
-  options.persistent = true;
-  options.memory = false;         // the program cache keeps what is in use
-  options.write_behind_size = 0;  // nothing is left to do when the process ends
-  options.preload = false;
-  options.memory_policy = kPolicy;
-  static Cache* const cache = [&] {
-    auto* const opened = new Cache(Cache::open(options));
-    return opened->stats().has_disk ? opened : nullptr;
-  }();
-  return cache;
-}
-
 }  // namespace
 
 void* real_dlsym(void* library, const char* name) noexcept {
   static const Dlsym next = next_dlsym();
   return next == nullptr ? nullptr : next(library, name);
-}
-
-bool is_enabled() noexcept {
-  static const bool enabled = [] {
-    const char* const disable = std::getenv("LARDER_DISABLE");
-    if (disable == nullptr) return true;
-    for (const char* const no : {"", "0", "off", "false", "no"}) {
-      if (std::strcmp(disable, no) == 0) return true;
-    }
-    return false;
-  }();
-  return enabled;
 }
 
 Library& Library::of_slot(int slot) noexcept {
@@ -142,53 +107,26 @@ const nvrtc::Functions* Library::functions() noexcept {
 }
 
 Programs* Library::programs() noexcept {
-  if (!is_enabled()) return nullptr;
+  if (!guest::is_enabled()) return nullptr;
   const nvrtc::Functions* const real = functions();
   const MutexLock lock(mutex_);
   if (programs_ != nullptr || has_failed_ || real == nullptr) return programs_;
   has_failed_ = true;
   try {
-    Cache* const cache = open_cache();
+    Cache* const cache = guest::open_cache();
     if (cache == nullptr) {
-      report("bypassed", {}, "the store cannot be used");
+      guest::report("nvrtc", "bypassed", {}, "the store cannot be used");
       return nullptr;
     }
     auto api = NvrtcApi::open(*real);
     if (!api) return nullptr;
     ProgramCacheOptions options{.remember_failures = true};
-    options.programs.policy = options.kernels.policy = kPolicy;
+    options.programs.policy = options.kernels.policy = guest::kPolicy;
     programs_ = new Programs(std::move(*api), cache, options);
     has_failed_ = false;
   } catch (...) {  // whatever it is, the program goes on without larder
   }
   return programs_;
-}
-
-void take_notes() noexcept {
-  try {
-    if (Cache* const cache = open_cache()) cache->flush(std::chrono::seconds(1));
-  } catch (...) {  // larder why knows less
-  }
-}
-
-void report(std::string_view outcome, Nanoseconds cost, std::string_view why_not) noexcept {
-  static const char* const path = std::getenv("LARDER_RUN_REPORT");
-  if (path == nullptr) return;
-  try {
-    std::string line("nvrtc\t");
-    line.append(outcome).append("\t").append(std::to_string(cost.count())).append("\t");
-    for (const char c : why_not) line.push_back(c == '\n' || c == '\t' ? ' ' : c);
-    line.push_back('\n');
-    const int error = errno;
-    const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd >= 0) {
-      // One write each: lines of several processes do not mix.
-      if (::write(fd, line.data(), line.size()) < 0) errno = error;
-      ::close(fd);
-    }
-    errno = error;
-  } catch (...) {  // a line less
-  }
 }
 
 }  // namespace larder::shim

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "base/mutex.hpp"
 #include "larder/nvrtc.hpp"
@@ -19,9 +18,6 @@ using Programs = ProgramCache<NvrtcApi>;
 
 // The next dlsym in line, found at its first use.
 void* real_dlsym(void* library, const char* name) noexcept;
-
-// False: every function is the real one.
-bool is_enabled() noexcept;
 
 class Library {
  public:
@@ -43,11 +39,5 @@ class Library {
   Programs* programs_ GUARDED_BY(mutex_) = nullptr;
   bool has_failed_ GUARDED_BY(mutex_) = false;
 };
-
-// Writes down what was missed: nothing is left to do when the process ends.
-void take_notes() noexcept;
-
-// Appends one request to what `larder run --report` reads.
-void report(std::string_view outcome, Nanoseconds cost, std::string_view why_not) noexcept;
 
 }  // namespace larder::shim

@@ -10,6 +10,7 @@
 
 #include "larder/compiler_options.hpp"
 #include "layers/nvrtc/programs.hpp"
+#include "program/guest.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -42,7 +43,7 @@ Code create(int slot, Program* program, const char* source, const char* name, in
   const nvrtc::Functions* const f = real(slot);
   if (f == nullptr) return kInternalError;
   const Code code = f->create_program(program, source, name, count, headers, names);
-  if (code != nvrtc::kSuccess || !is_enabled()) return code;
+  if (code != nvrtc::kSuccess || !guest::is_enabled()) return code;
   guarded([&] {
     remove_program(slot, *program);  // of that address, and destroyed unseen
     if (count != 0 && (headers == nullptr || names == nullptr)) return;
@@ -87,21 +88,21 @@ std::optional<Code> answer(int slot, HostProgram& host, int count, const char* c
   std::string why_not = programs->is_cacheable({&target, 1}, input).why_not;
   if (why_not.empty() && host.has_callback) why_not = "its program wants to be called during the compilation";
   if (!why_not.empty()) {
-    report(name(Outcome::bypassed), {}, why_not);
+    guest::report("nvrtc", name(Outcome::bypassed), {}, why_not);
     return std::nullopt;
   }
   ProgramAnswer told;
   auto got = programs->get_or_build({&target, 1}, input, &told);
-  if (told.outcome == Outcome::made || told.outcome == Outcome::failed) take_notes();
+  if (told.outcome == Outcome::made || told.outcome == Outcome::failed) guest::take_notes();
   if (got) {
     host.served = std::move(*got);
-    report(name(told.outcome), told.cost, told.why_not);
+    guest::report("nvrtc", name(told.outcome), told.cost, told.why_not);
     return nvrtc::kSuccess;
   }
   auto failure = build_failure(got.error());
   if (!failure) return std::nullopt;
   host.failed = std::move(*failure);
-  report(name(Outcome::failed), told.cost, told.why_not);
+  guest::report("nvrtc", name(Outcome::failed), told.cost, told.why_not);
   return static_cast<Code>(host.failed->code);
 }
 
@@ -401,7 +402,7 @@ void* larder_nvrtc_dlsym(void* handle, const char* name) {
   if (::dladdr(function, &its) != 0 && mine.dli_fbase == its.dli_fbase) {
     return larder::shim::real_dlsym(RTLD_NEXT, name) == nullptr ? nullptr : function;
   }
-  if (!larder::shim::is_enabled()) return function;
+  if (!larder::guest::is_enabled()) return function;
   const int slot = Library::slot_of(handle, function);
   return slot < 0 ? function : larder::shim::entry_of(slot, name);
 }

@@ -32,9 +32,9 @@ int main(int count, char** words) {
     const auto product = cache.get(*recipe);
     if (!product) continue;
     std::string text(product->bytes.text());
-    const std::size_t at = text.find(from);
+    std::size_t at = text.find(from);
     if (at == std::string::npos) continue;
-    text.replace(at, from.size(), to);
+    for (; at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
     cache.put(*recipe, larder::Bytes(text), {.cost = product->cost, .log = {}, .texts = {}, .replace = true});
     ++changed;
   }

@@ -40,21 +40,40 @@ bool is_pocls_own(std::string_view rest) {
   return hash.size() == kHashSize && is_hash(hash);
 }
 
+// PoCL compiles every kernel once more for its binaries, up to nine times the whole run, and does not put
+// into them what it compiles at each launch.
+constexpr std::string_view kPoclKeepsMore =
+    "larder run adopts its own cache, which holds more than its binaries, and those are dear to ask for";
+constexpr std::string_view kMesaKeepsMore =
+    "larder run adopts its own cache, which holds what takes its time; its binaries do not";
+
 constexpr Driver kDrivers[] = {
-    {"Portable Computing Language",
-     {"POCL_"},
-     {"/pocl/"},
-     {"libpocl.so", "libLLVM", "libclang-cpp"},
-     pocl_folder,
-     is_pocls_own},
-    {"Oclgrind", {"OCLGRIND_"}, {}, {"liboclgrind", "libLLVM", "libclang-cpp"}},
-    {"rusticl", {"RUSTICL_", "MESA_", "LP_", "GALLIVM_"}, {"/dri/"}},
-    {"Clover", {"CLOVER_", "MESA_", "LP_", "GALLIVM_"}, {"/dri/"}},
-    {"NVIDIA", {"CUDA_", "NV_"}, {}},
-    {"Intel", {"IGC_", "NEO", "CL_CONFIG_", "SYCL_"}, {"libigc", "libigdfcl"}},
-    {"AMD", {"AMD_", "GPU_", "HSA_", "ROC"}, {"libamd_comgr"}},
+    {.platform = "Portable Computing Language",
+     .prefixes = {"POCL_"},
+     // Not by its folder: its cache is called so as well, and what is loaded from there are kernels.
+     .libraries = {"/libpocl-devices-"},
+     .compilers = {"libpocl.so", "libLLVM", "libclang-cpp"},
+     .source_folder = pocl_folder,
+     .is_own = is_pocls_own,
+     .left_alone = kPoclKeepsMore,
+     .builds_at_once = true},
+    {.platform = "Oclgrind",
+     .prefixes = {"OCLGRIND_"},
+     .compilers = {"liboclgrind", "libLLVM", "libclang-cpp"},
+     .left_alone = {},
+     .builds_at_once = true},
+    {.platform = "rusticl",
+     .prefixes = {"RUSTICL_", "MESA_", "LP_", "GALLIVM_"},
+     .libraries = {"/dri/"},
+     .left_alone = kMesaKeepsMore},
+    {.platform = "Clover", .prefixes = {"CLOVER_", "MESA_", "LP_", "GALLIVM_"}, .libraries = {"/dri/"}},
+    {.platform = "NVIDIA", .prefixes = {"CUDA_", "NV_"}},
+    {.platform = "Intel",
+     .prefixes = {"IGC_", "NEO", "CL_CONFIG_", "SYCL_"},
+     .libraries = {"libigc", "libigdfcl"}},
+    {.platform = "AMD", .prefixes = {"AMD_", "GPU_", "HSA_", "ROC"}, .libraries = {"libamd_comgr"}},
 };
-constexpr Driver kUnknown{"", {"CL_", "OCL", "MESA_", "LLVM_"}, {}};
+constexpr Driver kUnknown{.platform = "", .prefixes = {"CL_", "OCL", "MESA_", "LLVM_"}};
 
 }  // namespace
 

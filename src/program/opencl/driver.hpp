@@ -19,6 +19,11 @@ struct Driver {
   // the folder's name; null where sources lie in none.
   std::string (*source_folder)() = nullptr;
   bool (*is_own)(std::string_view rest) = nullptr;
+  // For the layer, which keeps a host's programs by their binaries: why it leaves this driver's alone; empty:
+  // they are whole, and cost next to nothing to ask for.
+  std::string_view left_alone = "whether its binaries are whole and cheap to ask for has not been tried";
+  // clBuildProgram returns when the program is built, also to a program that wants to be called back.
+  bool builds_at_once = false;
 };
 
 // The row that fits; for an unknown driver one that has whatever any of them reads.

@@ -28,6 +28,7 @@ Functions load() noexcept {
   find(loader, "clLinkProgram", functions.link_program);
   find(loader, "clGetProgramInfo", functions.get_program_info);
   find(loader, "clGetProgramBuildInfo", functions.get_program_build_info);
+  find(loader, "clRetainProgram", functions.retain_program);
   find(loader, "clReleaseProgram", functions.release_program);
   find(loader, "clCreateKernel", functions.create_kernel);
   find(loader, "clReleaseKernel", functions.release_kernel);
@@ -36,16 +37,17 @@ Functions load() noexcept {
   return functions;
 }
 
+}  // namespace
+
 bool is_whole(const Functions& f) noexcept {
   return f.get_platform_info != nullptr && f.get_device_info != nullptr && f.get_context_info != nullptr &&
          f.retain_context != nullptr && f.release_context != nullptr &&
          f.create_program_with_source != nullptr && f.create_program_with_binary != nullptr &&
          f.build_program != nullptr && f.compile_program != nullptr && f.link_program != nullptr &&
          f.get_program_info != nullptr && f.get_program_build_info != nullptr &&
-         f.release_program != nullptr && f.create_kernel != nullptr && f.release_kernel != nullptr;
+         f.retain_program != nullptr && f.release_program != nullptr && f.create_kernel != nullptr &&
+         f.release_kernel != nullptr;
 }
-
-}  // namespace
 
 const Functions* loaded_functions() noexcept {
   static const Functions functions = load();

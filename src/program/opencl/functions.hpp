@@ -20,6 +20,7 @@ struct Functions {
   decltype(&::clLinkProgram) link_program;
   decltype(&::clGetProgramInfo) get_program_info;
   decltype(&::clGetProgramBuildInfo) get_program_build_info;
+  decltype(&::clRetainProgram) retain_program;
   decltype(&::clReleaseProgram) release_program;
   decltype(&::clCreateKernel) create_kernel;
   decltype(&::clReleaseKernel) release_kernel;
@@ -27,6 +28,9 @@ struct Functions {
   decltype(&::clCreateProgramWithIL) create_program_with_il;
   decltype(&::clSetProgramSpecializationConstant) set_specialization_constant;
 };
+
+// None is missing but those that may be.
+bool is_whole(const Functions& functions) noexcept;
 
 // From the loader of this process, loaded when it is not; null when there is none.
 const Functions* loaded_functions() noexcept;

@@ -36,6 +36,8 @@ std::string terminated(std::string_view text) {
   return std::string(text);
 }
 
+constexpr const char* kUnheard = "its compiler was not heard to read any file";
+
 cl_uint count_of(std::span<const OpenclApi::Device> devices) noexcept {
   return static_cast<cl_uint>(devices.size());
 }
@@ -74,6 +76,14 @@ Result<std::shared_ptr<OpenclApi>> OpenclApi::open(_cl_context* context, const o
     return fail(Code::invalid_argument, "open OpenCL: not a context");
   }
   return std::shared_ptr<OpenclApi>(new OpenclApi(context, functions));
+}
+
+std::string_view OpenclApi::why_left_alone() const noexcept {
+  return driver_->left_alone;
+}
+
+bool OpenclApi::builds_at_once() const noexcept {
+  return driver_->builds_at_once;
 }
 
 FileReading OpenclApi::file_reading() const noexcept {
@@ -221,8 +231,24 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build(const ProgramIngredien
   hear_files();
   auto built = build_heard(what, devices);
   // It had to look for something: a compiler that was not heard is not one that reads nothing.
-  if (!FileRecording::has_heard()) FileRecording::tell_unheard("its compiler was not heard to read any file");
+  if (!FileRecording::has_heard()) FileRecording::tell_unheard(kUnheard);
   return built;
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_for(const HostBuild& host,
+                                                              std::span<const Device> devices,
+                                                              int& code) const {
+  hear_files();
+  functions_.retain_program(host.program);  // its host may let it go when it is called back
+  code = functions_.build_program(host.program, count_of(devices), devices.data(), host.options, host.notify,
+                                  host.data);
+  if (!FileRecording::has_heard()) FileRecording::tell_unheard(kUnheard);
+  if (code != CL_SUCCESS) {
+    Error error = error_of(code, "clBuildProgram", host.program, devices);
+    release(host.program);
+    return fail(error.code, std::move(error.what));
+  }
+  return BuiltProgram<Program>{host.program, log_of(host.program, devices)};
 }
 
 Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_heard(const ProgramIngredients& what,

@@ -1,0 +1,436 @@
+// A layer for OpenCL's loader (OPENCL_LAYERS), put there by `larder run`. It stands between the loader and
+// the drivers and answers clBuildProgram for programs of source from what larder has; whatever else a program
+// does goes on to the driver, with the handle that the driver gave it. A function either knows better or
+// calls what lies beneath.
+#include <CL/cl_layer.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "layers/opencl/ending.hpp"
+#include "layers/opencl/programs.hpp"
+#include "program/guest.hpp"
+
+namespace larder::layer {
+namespace {
+
+using Callback = void(CL_CALLBACK*)(cl_program, void*);
+
+// What lies beneath, what of it larder itself calls, and what the loader is given. Set once, before the
+// loader calls anything here.
+cl_icd_dispatch next;
+opencl::Functions functions;
+cl_icd_dispatch mine;
+
+// Extensions reach past the layer to programs that larder may have left unbuilt: from then on it answers
+// none.
+constinit std::atomic<bool> stands_aside{false};
+
+template <typename Work>
+void guarded(Work work) noexcept {
+  try {
+    work();
+  } catch (...) {  // larder does without; the program does not hear of it
+  }
+}
+
+// The programs of every driver, also of those that the table leaves alone.
+bool keeps_all() noexcept {
+  static const bool keeps = [] {
+    const char* const said = std::getenv("LARDER_OPENCL_LAYER");
+    return said != nullptr && std::string_view(said) == "all";
+  }();
+  return keeps;
+}
+
+void report_bypass(std::string_view why) noexcept {
+  guest::report("opencl", name(Outcome::bypassed), {}, why);
+}
+
+// The only device of a context; null when it has several.
+cl_device_id device_of(cl_context context) noexcept {
+  std::array<cl_device_id, 2> devices{};
+  std::size_t size = 0;
+  if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size) != CL_SUCCESS) return nullptr;
+  constexpr std::size_t kOne = sizeof(void*);
+  if (size != kOne) return nullptr;
+  return next.clGetContextInfo(context, CL_CONTEXT_DEVICES, kOne, devices.data(), nullptr) == CL_SUCCESS
+             ? devices.front()
+             : nullptr;
+}
+
+cl_int answered(const void* from, std::size_t from_size, std::size_t size, void* to,
+                std::size_t* size_ret) noexcept {
+  if (to != nullptr && size < from_size) return CL_INVALID_VALUE;
+  if (to != nullptr) std::memcpy(to, from, from_size);
+  if (size_ret != nullptr) *size_ret = from_size;
+  return CL_SUCCESS;
+}
+
+void report(const ProgramAnswer& how) noexcept {
+  guest::report("opencl", name(how.outcome), how.cost, how.why_not);
+}
+
+// Gets what serves in the program's place. Null: larder has nothing; the host's program may be built by now.
+Served get_served(HostBuild& build, const Source& source, cl_uint count, const cl_device_id* list) {
+  const cl_device_id device = device_of(source.context);
+  const bool is_plain = (count == 0 && list == nullptr) || (count == 1 && list != nullptr && *list == device);
+  if (device == nullptr || !is_plain) {
+    report_bypass("it is not for the one device of its context");
+    return nullptr;
+  }
+  const auto owner = programs_of(source.context, device, functions, keeps_all());
+  if (owner == nullptr) return nullptr;
+  if (!owner->programs) {
+    report_bypass(owner->why_not);
+    return nullptr;
+  }
+  build.may_build = build.said.notify == nullptr || owner->api->builds_at_once();
+  const std::string_view options = build.said.options == nullptr ? "" : build.said.options;
+  const ProgramInput input{.text = *source.text, .call_options = {.compile = options}};
+  Programs& programs = *owner->programs;
+  // What does more than compile must do it to the program that the host holds.
+  if (const std::string why_not = programs.is_cacheable({&device, 1}, input).why_not; !why_not.empty()) {
+    report_bypass(why_not);
+    return nullptr;
+  }
+  ProgramAnswer how;
+  const HostApi::Request request(build);
+  // One that was waited for may be another program of the host's, and that is not to be shared.
+  for (int tries = 0; tries < 2; ++tries) {
+    auto got = programs.get_or_build({&device, 1}, input, &how);
+    if (build.was_built) {
+      guest::take_notes();
+      report(how);
+      return nullptr;
+    }
+    if (!got && build.may_build) report(how);  // its failure is remembered; the driver says it with its log
+    if (!got && !build.may_build)
+      report_bypass("its program wants to be called back, and may go on meanwhile");
+    if (!got) return nullptr;
+    if (how.outcome == Outcome::joined) continue;
+    report(how);
+    return std::make_shared<const ServedProgram>(ServedProgram{std::move(*got), std::string(options)});
+  }
+  report_bypass("another thread was building it");
+  return nullptr;
+}
+
+cl_program handle(const Served& served) noexcept {
+  return served->program->handle();
+}
+
+cl_program CL_API_CALL create_with_source(cl_context context, cl_uint count, const char** strings,
+                                          const std::size_t* lengths, cl_int* code) {
+  const cl_program program = next.clCreateProgramWithSource(context, count, strings, lengths, code);
+  if (program == nullptr || is_ending()) return program;
+  forget_program(program);
+  guarded([&] {
+    std::string text;
+    for (cl_uint i = 0; i < count; ++i) {
+      const std::size_t length = lengths == nullptr ? 0 : lengths[i];
+      text.append(strings[i], length == 0 ? std::strlen(strings[i]) : length);
+    }
+    if (!text.empty()) add_program(program, context, std::move(text));
+  });
+  return program;
+}
+
+// Programs that are not larder's to know may stand where known ones stood.
+cl_program fresh(cl_program program) noexcept {
+  if (program != nullptr) forget_program(program);
+  return program;
+}
+cl_program CL_API_CALL create_with_binary(cl_context context, cl_uint count, const cl_device_id* list,
+                                          const std::size_t* lengths, const unsigned char** binaries,
+                                          cl_int* states, cl_int* code) {
+  return fresh(next.clCreateProgramWithBinary(context, count, list, lengths, binaries, states, code));
+}
+cl_program CL_API_CALL create_with_il(cl_context context, const void* il, std::size_t length, cl_int* code) {
+  return fresh(next.clCreateProgramWithIL(context, il, length, code));
+}
+cl_program CL_API_CALL create_built_in(cl_context context, cl_uint count, const cl_device_id* list,
+                                       const char* names, cl_int* code) {
+  return fresh(next.clCreateProgramWithBuiltInKernels(context, count, list, names, code));
+}
+
+cl_int CL_API_CALL retain_program_of_host(cl_program program) {
+  const cl_int code = next.clRetainProgram(program);
+  if (code == CL_SUCCESS) retain_program(program);
+  return code;
+}
+
+cl_int CL_API_CALL release_program_of_host(cl_program program) {
+  release_program(program);
+  return next.clReleaseProgram(program);
+}
+
+cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* list, const char* options,
+                         Callback notify, void* data) {
+  HostBuild build{.said = {program, options, notify, data}};
+  bool is_served = false;
+  if (!is_ending() && !stands_aside.load(std::memory_order_relaxed) &&
+      (notify != nullptr || data == nullptr)) {
+    const auto source = begin_build(program);
+    if (source && source->has_kernels) {
+      // Drivers differ in whether a program with kernels may be built again: its own has them.
+      const Served& served = source->has_kernels;
+      const cl_int code =
+          next.clBuildProgram(handle(served), 0, nullptr, served->options.c_str(), nullptr, nullptr);
+      if (code != CL_SUCCESS) return code;
+      end_build(program, nullptr);
+    } else if (source) {
+      Served served;
+      guarded([&] { served = get_served(build, *source, count, list); });
+      is_served = served != nullptr;
+      end_build(program, std::move(served));
+    }
+  }
+  if (is_served) {
+    if (notify != nullptr) notify(program, data);
+    return CL_SUCCESS;
+  }
+  if (build.was_built) return build.code;
+  // When it is over is the driver's to know.
+  if (notify != nullptr) forget_program(program);
+  return next.clBuildProgram(program, count, list, options, notify, data);
+}
+
+cl_int CL_API_CALL compile(cl_program program, cl_uint count, const cl_device_id* list, const char* options,
+                           cl_uint headers, const cl_program* header_programs, const char** names,
+                           Callback notify, void* data) {
+  forget_program(program);
+  return next.clCompileProgram(program, count, list, options, headers, header_programs, names, notify, data);
+}
+
+cl_program CL_API_CALL link(cl_context context, cl_uint count, const cl_device_id* list, const char* options,
+                            cl_uint inputs, const cl_program* input_programs, Callback notify, void* data,
+                            cl_int* code) {
+  std::vector<cl_program> real;
+  std::vector<Served> held;
+  guarded([&] {
+    for (cl_uint i = 0; input_programs != nullptr && i < inputs; ++i) {
+      held.push_back(served_of(input_programs[i]));
+      real.push_back(held.back() ? handle(held.back()) : input_programs[i]);
+    }
+  });
+  const bool is_whole = real.size() == inputs && inputs != 0;
+  return fresh(next.clLinkProgram(context, count, list, options, inputs,
+                                  is_whole ? real.data() : input_programs, notify, data, code));
+}
+
+cl_int CL_API_CALL set_constant(cl_program program, cl_uint id, std::size_t size, const void* value) {
+  forget_program(program);
+  return next.clSetProgramSpecializationConstant(program, id, size, value);
+}
+
+cl_int CL_API_CALL program_info(cl_program program, cl_program_info what, std::size_t size, void* to,
+                                std::size_t* size_ret) {
+  switch (what) {
+    case CL_PROGRAM_REFERENCE_COUNT:
+    case CL_PROGRAM_CONTEXT:
+    case CL_PROGRAM_NUM_DEVICES:
+    case CL_PROGRAM_DEVICES:
+    case CL_PROGRAM_SOURCE:
+    case CL_PROGRAM_IL:
+      break;
+    default:
+      if (const Served served = served_of(program))
+        return next.clGetProgramInfo(handle(served), what, size, to, size_ret);
+  }
+  return next.clGetProgramInfo(program, what, size, to, size_ret);
+}
+
+cl_int CL_API_CALL build_info(cl_program program, cl_device_id device, cl_program_build_info what,
+                              std::size_t size, void* to, std::size_t* size_ret) {
+  const Served served = served_of(program);
+  if (!served) return next.clGetProgramBuildInfo(program, device, what, size, to, size_ret);
+  const bool is_text = what == CL_PROGRAM_BUILD_LOG || what == CL_PROGRAM_BUILD_OPTIONS;
+  std::size_t real_size = 0;
+  // The driver says whether the question is one.
+  const cl_int code = next.clGetProgramBuildInfo(handle(served), device, what, is_text ? 0 : size,
+                                                 is_text ? nullptr : to, is_text ? &real_size : size_ret);
+  if (!is_text || code != CL_SUCCESS) return code;
+  const std::string& text = what == CL_PROGRAM_BUILD_LOG ? served->program->log() : served->options;
+  return answered(text.c_str(), text.size() + 1, size, to, size_ret);
+}
+
+// A kernel of larder's program keeps the host's alive, as it would keep its own.
+void know(cl_kernel kernel, cl_program program, bool is_served) noexcept {
+  const bool keeps = is_served && !is_ending();
+  if (add_kernel(kernel, program, keeps) && keeps) next.clRetainProgram(program);
+}
+
+cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* code) {
+  const Served served = served_of(program);
+  const cl_kernel kernel = next.clCreateKernel(served ? handle(served) : program, name, code);
+  if (kernel != nullptr) know(kernel, program, served != nullptr);
+  return kernel;
+}
+
+cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel* kernels, cl_uint* count_ret) {
+  const Served served = served_of(program);
+  cl_uint made = 0;
+  const cl_int code = next.clCreateKernelsInProgram(served ? handle(served) : program, count, kernels, &made);
+  if (code != CL_SUCCESS) return code;
+  if (count_ret != nullptr) *count_ret = made;
+  for (cl_uint i = 0; kernels != nullptr && i < std::min(count, made); ++i)
+    know(kernels[i], program, served != nullptr);
+  return code;
+}
+
+cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int* code) {
+  const cl_kernel clone = next.clCloneKernel(kernel, code);
+  const cl_program kept = clone == nullptr || is_ending() ? nullptr : add_clone(clone, kernel);
+  if (kept != nullptr) next.clRetainProgram(kept);
+  return clone;
+}
+
+cl_int CL_API_CALL retain_kernel_of_host(cl_kernel kernel) {
+  const cl_int code = next.clRetainKernel(kernel);
+  if (code == CL_SUCCESS) retain_kernel(kernel);
+  return code;
+}
+
+cl_int CL_API_CALL release_kernel_of_host(cl_kernel kernel) {
+  const cl_program kept = release_kernel(kernel);
+  const cl_int code = next.clReleaseKernel(kernel);
+  if (kept != nullptr && !is_ending()) next.clReleaseProgram(kept);
+  return code;
+}
+
+cl_int CL_API_CALL kernel_info(cl_kernel kernel, cl_kernel_info what, std::size_t size, void* to,
+                               std::size_t* size_ret) {
+  const cl_program program = what == CL_KERNEL_PROGRAM ? program_of(kernel) : nullptr;
+  return program == nullptr ? next.clGetKernelInfo(kernel, what, size, to, size_ret)
+                            : answered(&program, sizeof(void*), size, to, size_ret);
+}
+
+// Less what larder holds of it.
+cl_int CL_API_CALL context_info(cl_context context, cl_context_info what, std::size_t size, void* to,
+                                std::size_t* size_ret) {
+  const cl_int code = next.clGetContextInfo(context, what, size, to, size_ret);
+  if (code == CL_SUCCESS && what == CL_CONTEXT_REFERENCE_COUNT && to != nullptr) {
+    cl_uint count = 0;
+    std::memcpy(&count, to, sizeof count);
+    const unsigned held = served_in(context);
+    count = count > held ? count - held : 1;
+    std::memcpy(to, &count, sizeof count);
+  }
+  return code;
+}
+
+// What gives these takes programs that larder may have left unbuilt.
+void hear_of_extension(const char* name) noexcept {
+  for (const char* const each :
+       {"clGetDeviceGlobalVariablePointerINTEL", "clGetDeviceFunctionPointerINTEL"}) {
+    if (name != nullptr && std::strcmp(name, each) == 0) stands_aside.store(true, std::memory_order_relaxed);
+  }
+}
+void* CL_API_CALL extension(const char* name) {
+  hear_of_extension(name);
+  return next.clGetExtensionFunctionAddress(name);
+}
+void* CL_API_CALL extension_of_platform(cl_platform_id platform, const char* name) {
+  hear_of_extension(name);
+  return next.clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+// What the loader lacks stays lacking.
+template <typename Function>
+void put(Function& place, Function function) noexcept {
+  if (place != nullptr) place = function;
+}
+
+// False: the loader lacks what larder cannot do without.
+bool fill() noexcept {
+  functions = {};
+  functions.get_platform_info = next.clGetPlatformInfo;
+  functions.get_device_info = next.clGetDeviceInfo;
+  functions.get_context_info = next.clGetContextInfo;
+  // What is called of a context is called for a program of it, which holds it.
+  functions.retain_context = [](cl_context) -> cl_int { return CL_SUCCESS; };
+  functions.release_context = [](cl_context) -> cl_int { return CL_SUCCESS; };
+  functions.create_program_with_source = next.clCreateProgramWithSource;
+  functions.create_program_with_binary = next.clCreateProgramWithBinary;
+  functions.build_program = next.clBuildProgram;
+  functions.compile_program = next.clCompileProgram;
+  functions.link_program = next.clLinkProgram;
+  functions.get_program_info = next.clGetProgramInfo;
+  functions.get_program_build_info = next.clGetProgramBuildInfo;
+  functions.retain_program = next.clRetainProgram;
+  functions.release_program = next.clReleaseProgram;
+  functions.create_kernel = next.clCreateKernel;
+  functions.release_kernel = next.clReleaseKernel;
+  functions.create_program_with_il = next.clCreateProgramWithIL;
+  functions.set_specialization_constant = next.clSetProgramSpecializationConstant;
+  mine = next;
+  if (!opencl::is_whole(functions) || next.clCreateKernelsInProgram == nullptr) return false;
+  put(mine.clCreateProgramWithSource, &create_with_source);
+  put(mine.clCreateProgramWithBinary, &create_with_binary);
+  put(mine.clCreateProgramWithIL, &create_with_il);
+  put(mine.clCreateProgramWithBuiltInKernels, &create_built_in);
+  put(mine.clRetainProgram, &retain_program_of_host);
+  put(mine.clReleaseProgram, &release_program_of_host);
+  put(mine.clBuildProgram, &build);
+  put(mine.clCompileProgram, &compile);
+  put(mine.clLinkProgram, &link);
+  put(mine.clSetProgramSpecializationConstant, &set_constant);
+  put(mine.clGetProgramInfo, &program_info);
+  put(mine.clGetProgramBuildInfo, &build_info);
+  put(mine.clCreateKernel, &create_kernel);
+  put(mine.clCreateKernelsInProgram, &create_kernels);
+  put(mine.clCloneKernel, &clone_kernel);
+  put(mine.clRetainKernel, &retain_kernel_of_host);
+  put(mine.clReleaseKernel, &release_kernel_of_host);
+  put(mine.clGetKernelInfo, &kernel_info);
+  put(mine.clGetContextInfo, &context_info);
+  put(mine.clGetExtensionFunctionAddress, &extension);
+  put(mine.clGetExtensionFunctionAddressForPlatform, &extension_of_platform);
+  return true;
+}
+
+constinit std::atomic<bool> is_in_use{false};
+
+}  // namespace
+}  // namespace larder::layer
+
+extern "C" __attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what,
+                                                                                    std::size_t size,
+                                                                                    void* to,
+                                                                                    std::size_t* size_ret) {
+  if (what == CL_LAYER_API_VERSION) {
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    return larder::layer::answered(&version, sizeof version, size, to, size_ret);
+  }
+  if (what == CL_LAYER_NAME) {
+    constexpr char kName[] = "larder";
+    return larder::layer::answered(kName, sizeof kName, size, to, size_ret);
+  }
+  return CL_INVALID_VALUE;
+}
+
+extern "C" __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(
+    cl_uint count, const cl_icd_dispatch* beneath, cl_uint* count_ret, const cl_icd_dispatch** table) {
+  using namespace larder::layer;
+  constexpr std::size_t kCount = sizeof(cl_icd_dispatch) / sizeof(void*);
+  if (beneath == nullptr || count_ret == nullptr || table == nullptr) return CL_INVALID_VALUE;
+  // A loader of less than OpenCL 3.0 has no entries for what is replaced here.
+  if (count < kCount) return CL_INVALID_VALUE;
+  *count_ret = count;
+  *table = beneath;
+  // One loader is answered: what a second one, or the same once more, has beneath it is not what the first
+  // has.
+  if (!larder::guest::is_enabled() || is_in_use.exchange(true)) return CL_SUCCESS;
+  std::memcpy(&next, beneath, sizeof next);
+  if (!fill()) return CL_SUCCESS;
+  watch_end();
+  *count_ret = kCount;
+  *table = &mine;
+  return CL_SUCCESS;
+}
