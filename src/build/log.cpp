@@ -187,7 +187,19 @@ std::size_t read_log(std::string_view text, Manifest& manifest, History& history
 std::string log_directory(const Manifest& manifest) {
   std::string directory(manifest.top_value("builddir"));
   if (!directory.empty()) directory += '/';
-  return directory + ".larder";
+  return directory.append(kLogDirectory);
+}
+
+std::string kept_name(const std::string& manifest_file) {
+  std::string name;
+  for (const char c : manifest_file) {
+    if (c == '/' || c == '%') {
+      name += c == '/' ? "%2F" : "%25";
+    } else {
+      name += c;
+    }
+  }
+  return name;
 }
 
 Log::~Log() {
@@ -203,16 +215,8 @@ void Log::give_up(const std::string& why) {
 }
 
 void Log::open(const std::string& manifest_file, Manifest& manifest, History& history, bool read_only) {
-  std::string name;
-  for (const char c : manifest_file) {
-    if (c == '/' || c == '%') {
-      name += c == '/' ? "%2F" : "%25";
-    } else {
-      name += c;
-    }
-  }
   const std::string directory = log_directory(manifest);
-  path_ = directory + '/' + name + ".log";
+  path_ = directory + '/' + kept_name(manifest_file) + ".log";
   if (!read_only && !make_directories(directory)) give_up(said("make " + directory, errno));
   const int flags = read_only ? O_RDONLY : O_RDWR | O_CREAT | O_APPEND;
   fd_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
@@ -269,6 +273,10 @@ void Log::flush() {
   const ssize_t written = ::write(fd_, frame.data(), frame.size());
   if (written == static_cast<ssize_t>(frame.size())) return;
   give_up(said("write " + path_, written < 0 ? errno : ENOSPC));
+}
+
+Fingerprint Log::print() const noexcept {
+  return look_at(path_.c_str()).print;
 }
 
 std::pair<std::uint64_t, std::uint64_t> Log::mark() const noexcept {

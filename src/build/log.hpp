@@ -29,7 +29,10 @@ inline constexpr std::uint32_t kLogVersion = 1;
 std::size_t read_log(std::string_view text, Manifest& manifest, History& history);
 
 // The directory in which the log of the manifest `file` lies, below its builddir.
+inline constexpr std::string_view kLogDirectory = ".larder";
 std::string log_directory(const Manifest& manifest);
+// What the files kept of a manifest are called there, before their ends.
+std::string kept_name(const std::string& manifest_file);
 
 class Log final : public HistoryLog {
  public:
@@ -44,6 +47,8 @@ class Log final : public HistoryLog {
   // Writes what was told since the last time.
   void flush();
   const std::string& trouble() const noexcept { return trouble_; }
+  // Of its file, with what was flushed; all zero when there is none.
+  Fingerprint print() const noexcept;
   // Changes whenever anybody writes to the log.
   std::pair<std::uint64_t, std::uint64_t> mark() const noexcept;
 

@@ -1,31 +1,14 @@
 #include "build/present.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+
+#include "build/for_all.hpp"
 
 namespace larder::build {
 namespace {
 
-constexpr std::size_t kFewFiles = 512;
+constexpr std::size_t kManyFiles = 512;
 constexpr std::size_t kAtOnce = 128;
-
-// Calls work(i) for every i below `count`, from more threads when there are many.
-template <typename Work>
-void for_all(std::size_t count, const Work& work) {
-  const std::size_t threads = count < kFewFiles ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
-  std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (;;) {
-      const std::size_t begin = next.fetch_add(kAtOnce, std::memory_order_relaxed);
-      if (begin >= count) return;
-      for (std::size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) work(i);
-    }
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
-  run();
-}
 
 }  // namespace
 
@@ -70,7 +53,7 @@ void Present::look(std::span<const TargetId> targets) {
     now_[target] = kMissing;  // so that none comes twice
     unknown.push_back(target);
   }
-  for_all(unknown.size(), [&](std::size_t i) {
+  for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     const TargetId target = unknown[i];
     const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
     const History::Known* known = history_.known(target);
@@ -86,7 +69,7 @@ void Present::look(std::span<const TargetId> targets) {
   std::erase_if(unknown, [&](TargetId target) { return now_[target] != kNone; });
   if (unknown.empty()) return;
   std::vector<Digested> digests(unknown.size());
-  for_all(unknown.size(), [&](std::size_t i) {
+  for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     digests[i] = digest(std::string(manifest_.path(unknown[i])).c_str(), is_output(unknown[i]));
   });
   for (std::size_t i = 0; i < unknown.size(); ++i) take(unknown[i], digests[i]);
@@ -96,6 +79,12 @@ ContentId Present::look_again(TargetId target) {
   make_room();
   take(target, digest(std::string(manifest_.path(target)).c_str(), is_output(target)));
   return now_[target];
+}
+
+bool Present::is_trusted(TargetId target) const noexcept {
+  if (now_[target] == kMissing) return true;
+  const History::Known* known = history_.known(target);
+  return known != nullptr && known->content == now_[target] && known->print == prints_[target];
 }
 
 bool Present::is_untouched(TargetId target) const noexcept {
@@ -110,7 +99,7 @@ void Present::settle() {
   std::sort(fresh.begin(), fresh.end());
   fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
   std::vector<Digested> digests(fresh.size());
-  for_all(fresh.size(), [&](std::size_t i) {
+  for_all(fresh.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     digests[i] = digest(std::string(manifest_.path(fresh[i])).c_str(), is_output(fresh[i]));
   });
   for (std::size_t i = 0; i < fresh.size(); ++i) {

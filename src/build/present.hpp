@@ -28,6 +28,8 @@ class Present {
   // kMissing, or the content. PRECONDITION: is_looked.
   ContentId operator[](TargetId target) const noexcept { return now_[target]; }
   const Fingerprint& print(TargetId target) const noexcept { return prints_[target]; }
+  // Whether its fingerprint stands for its content, or it is missing. PRECONDITION: is_looked.
+  bool is_trusted(TargetId target) const noexcept;
   // For aliases, which are no files.
   void set(TargetId target, ContentId content);
   // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed
