@@ -197,7 +197,7 @@ Build::Job Build::describe(StepId step, const std::string& command) {
     if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
   }
   job.targets = std::move(inputs);
-  job.command = plan_.command_digest(step);
+  job.command = plan_.command_digest(step, command);
   return job;
 }
 

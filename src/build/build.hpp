@@ -97,7 +97,8 @@ class Build {
   std::span<const TargetId> different() const noexcept { return different_; }
   // Whether a step's command ran or its outputs were restored, in any call of make().
   bool has_run(StepId step) const noexcept { return ran_.contains(step); }
-  // Adds every file that was looked at. False: one's fingerprint stands for no content, so there can be no seal.
+  // Adds every file that was looked at. False: one's fingerprint stands for no content, so there can be no
+  // seal.
   bool add_sealed(SealMaker& seal) const;
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();

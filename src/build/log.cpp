@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "larder build log";
 constexpr std::size_t kFrameEnough = 64 * 1024;  // pending bytes are written beyond this
+constexpr std::size_t kGiveBack = 1 << 20;       // of a log that is read; whole pages
 
 enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget };
 
@@ -169,7 +170,8 @@ std::string said(const std::string& what, int error) {
 
 }  // namespace
 
-std::size_t read_log(std::string_view text, Manifest& manifest, History& history) {
+std::size_t read_log(std::string_view text, Manifest& manifest, History& history,
+                     const std::function<void(std::size_t)>& on_read) {
   LogReader reader(manifest, history);
   std::size_t whole = 0;
   const std::string first = header();
@@ -179,6 +181,7 @@ std::size_t read_log(std::string_view text, Manifest& manifest, History& history
     const auto begin = static_cast<std::size_t>(payload.data() - text.data());
     if (begin != whole + format::kFrameHeaderSize || !reader.take_frame(payload)) return false;
     whole = begin + payload.size();
+    if (on_read) on_read(whole);
     return true;
   });
   return whole;
@@ -228,9 +231,17 @@ void Log::open(const std::string& manifest_file, Manifest& manifest, History& hi
   const std::size_t size = ::fstat(fd_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
   std::size_t whole = 0;
   if (size != 0) {
-    void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (mapped != MAP_FAILED) {
-      whole = read_log({static_cast<const char*>(mapped), size}, manifest, history);
+      history.reserve(manifest.target_count(), manifest.step_count());
+      std::size_t given_back = 0;
+      const auto give_back = [&](std::size_t read) {
+        if (read - given_back < 2 * kGiveBack) return;
+        const std::size_t more = (read - given_back) / kGiveBack * kGiveBack;
+        (void)::madvise(static_cast<char*>(mapped) + given_back, more, MADV_DONTNEED);
+        given_back += more;
+      };
+      whole = read_log({static_cast<const char*>(mapped), size}, manifest, history, give_back);
       ::munmap(mapped, size);
     }
   }

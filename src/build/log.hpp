@@ -14,6 +14,7 @@
 // it should be; what stands there and behind it is cut off, and its steps are made again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,8 +26,10 @@ namespace larder::build {
 
 inline constexpr std::uint32_t kLogVersion = 1;
 
-// Reads what is whole of `text`; paths get numbers in `manifest`. The number of bytes that are.
-std::size_t read_log(std::string_view text, Manifest& manifest, History& history);
+// Reads what is whole of `text`; paths get numbers in `manifest`. The number of bytes that are. `on_read(n)`
+// hears now and then that the first n will not be looked at again.
+std::size_t read_log(std::string_view text, Manifest& manifest, History& history,
+                     const std::function<void(std::size_t)>& on_read = {});
 
 // The directory in which the log of the manifest `file` lies, below its builddir.
 inline constexpr std::string_view kLogDirectory = ".larder";

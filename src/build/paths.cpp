@@ -27,8 +27,21 @@ std::string real_path(const char* path) {
   return taken(::realpath(path, nullptr));
 }
 
+namespace {
+
+// What no look at single components is needed for: none begins with a dot, none is empty.
+bool is_plain(std::string_view path) noexcept {
+  if (path.empty() || path.front() == '.' || path.back() == '/') return false;
+  const char* const end = path.data() + path.size();
+  for (const char* at = path.data(); at + 1 < end; ++at)
+    if (*at == '/' && (at[1] == '/' || at[1] == '.')) return false;
+  return true;
+}
+
+}  // namespace
+
 bool is_canonical(std::string_view path) noexcept {
-  if (path.empty()) return true;
+  if (path.empty() || is_plain(path)) return true;
   if (path == ".") return true;
   bool at_start = true;      // of a component
   bool only_parents = true;  // so far nothing but `..` components of a relative path

@@ -56,6 +56,7 @@ class PathTable {
   }
   std::string_view operator[](std::uint32_t id) const noexcept { return paths_[id]; }
   std::size_t size() const noexcept { return paths_.size(); }
+  void reserve(std::size_t paths) { paths_.reserve(paths); }
 
  private:
   struct Slot {

@@ -86,7 +86,8 @@ class Plan {
   void append_discovered(StepId step, std::vector<TargetId>& targets) const;
   // Takes what a dyndep file says. The plan must be made anew afterwards.
   Result<void> load_dyndep(TargetId file);
-  Digest command_digest(StepId step) const;
+  // Of a step whose command is that text.
+  Digest command_digest(StepId step, std::string_view command) const;
 
   // For a process that builds again and again (plan_part.cpp): after keep(), make_part() plans only what was
   // touched since and what is behind that, and judges only what something decisive changed for.
