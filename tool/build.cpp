@@ -1,6 +1,13 @@
 #include "build/build.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+
+#include "build/seal.hpp"
+#include "build/text_file.hpp"
+#include "build/write_file.hpp"
 
 #include "tool/build_options.hpp"
 #include "tool/build_report.hpp"
@@ -46,6 +53,9 @@ class BuildCommand {
   int build();
   int tell(build::BuildOutcome outcome);
   int check(build::Build& work, BuildReport& report);
+  build::Asked asked(const build::Fingerprint& log) const;
+  bool is_sealed() const;
+  void seal(const build::Build& work, const build::Ingredients& ingredients) const;
 
   Call& call_;
   Console& console_;
@@ -138,7 +148,44 @@ int BuildCommand::check(build::Build& work, BuildReport& report) {
   return kDone;
 }
 
+build::Asked BuildCommand::asked(const build::Fingerprint& log) const {
+  return {build::Ingredients::surroundings(call_.values("--env")), call_.values("TARGET"), log};
+}
+
+// Whether the last build found nothing to do and nothing is another since: then this one has nothing to do.
+bool BuildCommand::is_sealed() const {
+  const std::string path = build::seal_path(session_.file);
+  const auto seal = build::read_text_file(path);
+  if (!seal) return false;
+  build::BuildLock lock;
+  const auto taken = lock.take(std::string(build::kLogDirectory));
+  if (!taken || !*taken) return false;
+  // What a killed build left running may yet write.
+  if (build::Leftovers(std::string(build::kLogDirectory)).any()) return false;
+  const std::string log = std::string(build::kLogDirectory) + '/' + build::kept_name(session_.file) + ".log";
+  return build::is_unbroken(*seal, asked(build::look_at(log.c_str()).print));
+}
+
+// After nothing was to do. Without a builddir only: whoever looks for the seal has not read the manifest.
+void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingredients) const {
+  if (!session_.log->trouble().empty() || build::log_directory(*session_.manifest) != build::kLogDirectory)
+    return;
+  build::SealMaker maker(asked(session_.log->print()), ingredients.named(), ingredients.found());
+  for (const auto& [path, digest] : session_.texts) {
+    const build::Digested now = build::digest(path.c_str(), false);
+    if (!now.is_settled || now.digest != digest) return;
+    maker.add(path, now.seen.print);
+  }
+  if (!work.add_sealed(maker)) return;
+  const std::string path = build::seal_path(session_.file);
+  const std::string beside = path + ".new";
+  if (!build::write_file(beside, std::move(maker).finish()) || ::rename(beside.c_str(), path.c_str()) != 0)
+    (void)::unlink(beside.c_str());
+}
+
 int BuildCommand::build() {
+  if (!options_.is_dry && !call_.has("--check") && is_sealed())
+    return tell(build::BuildOutcome::nothing_to_do);
   const std::string format = build_status_format();
   bool is_locked = false;
   for (unsigned reloads = 0;; ++reloads) {
@@ -198,6 +245,7 @@ int BuildCommand::build() {
     const bool is_made =
         *outcome == build::BuildOutcome::nothing_to_do || *outcome == build::BuildOutcome::done;
     if (is_made && call_.has("--check") && !options_.is_dry) return check(work, report);
+    if (*outcome == build::BuildOutcome::nothing_to_do && !options_.is_dry) seal(work, ingredients);
     return tell(*outcome);
   }
 }

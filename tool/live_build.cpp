@@ -110,6 +110,7 @@ void LiveBuild::find_products(const std::vector<build::TargetId>& targets) {
     open.insert(open.end(), inputs.rbegin(), inputs.rend());
   }
   told_.assign(products_.size(), build::kNone);
+  if (!listener_.wants_all()) return;
   std::vector<std::string> paths;
   for (const build::TargetId product : products_) paths.emplace_back(manifest.path(product));
   listener_.on_products(paths);
@@ -131,9 +132,11 @@ void LiveBuild::tell_products(bool is_first_of_session) {
     const build::ContentId now = work_->present()[target];
     if (now == told_[i] || now == build::kMissing) continue;
     told_[i] = now;
+    const bool is_told = is_first_of_session && listener_.wants_all();
+    if (is_first_ && !different[target] && !is_told) continue;
     const build::Digest digest = (*session_->history)[now].digest;
     std::string path(manifest.path(target));
-    if (is_first_of_session) made.push_back({path, digest});
+    if (is_told) made.push_back({path, digest});
     if (is_first_of_session && !is_first_) {
       const auto before = told_before_.find(path);
       if (before != told_before_.end() && before->second == digest) continue;
@@ -142,11 +145,12 @@ void LiveBuild::tell_products(bool is_first_of_session) {
     changed.push_back({std::move(path), digest});
   }
   if (is_first_of_session) {
-    for (const build::TargetId target : products_) told_before_.erase(std::string(manifest.path(target)));
+    if (!told_before_.empty())
+      for (const build::TargetId target : products_) told_before_.erase(std::string(manifest.path(target)));
     for (const auto& [path, digest] : told_before_) removed.push_back(path);
     std::sort(removed.begin(), removed.end());
     told_before_.clear();
-    listener_.on_made(made);
+    if (listener_.wants_all()) listener_.on_made(made);
   }
   listener_.on_built(changed, removed);
   (void)console_.flush();

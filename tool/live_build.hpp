@@ -26,6 +26,8 @@ class LiveListener {
   virtual ~LiveListener() = default;
   // A command begins that will write these.
   virtual void on_start(const std::vector<std::string>& /*outputs*/) {}
+  // Whether on_products() and on_made() are of interest.
+  virtual bool wants_all() const { return false; }
   // The manifest was read: these products there will be, and no others.
   virtual void on_products(const std::vector<std::string>& /*paths*/) {}
   // It was built for the first time: what is made, whether it came out different or not.

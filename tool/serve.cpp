@@ -31,6 +31,7 @@ class ServeListener final : public LiveListener {
  public:
   ServeListener(Console& console, Site& site) : console_(console), site_(site) {}
   void on_start(const std::vector<std::string>& outputs) override { site_.on_start(outputs); }
+  bool wants_all() const override { return true; }
   void on_products(const std::vector<std::string>& paths) override { site_.on_products(paths); }
   void on_made(const std::vector<Product>& products) override { site_.on_made(products); }
   void on_built(const std::vector<Product>& changed, const std::vector<std::string>& removed) override {

@@ -6,8 +6,10 @@
 Shapes: wide (N independent steps), chain (N in a row, a tenth of N), lattice (layers of 100, each step takes three of
 the layer before). Each is built cold once and then without anything to do several times by either, in turns; the
 command copies a file of some bytes. Figures are ratios of medians of wall time without anything to do, and processor
-time of cold builds by node. Bars: nothing to do at most 0.35 of ninja's at 10 000 nodes. Exits 0 when every bar holds,
-1 when one does not, 2 when something could not run. With --quick, 500 nodes and no bars.
+time of cold builds by node. `look` is a build with nothing to do that has no seal (src/build/seal.hpp). Bars: nothing to
+do at most 0.35 of ninja's, a cold build at most 0.90 ms of processor by node, and from 100 000 nodes on at most 0.4 KB
+of memory by node at its peak, cold and looking; the kernel counts no peak below that of this script. Exits 0 when every
+bar holds, 1 when one does not, 2 when something could not run. With --quick, 500 nodes and no bars.
 """
 import argparse
 import json
@@ -25,6 +27,9 @@ sys.path.insert(0, str(ROOT / "bench"))
 import machine  # noqa: E402,F401
 
 NO_OP_MAX = 0.35
+COLD_CPU_MAX_MS = 0.90
+BYTES_MAX = 400  # by node
+MANY_NODES = 100_000
 COPY = r"""
 #include <fcntl.h>
 #include <unistd.h>
@@ -102,12 +107,13 @@ def main():
             times = {name: [] for name in tools}
             for name, words in tools.items():
                 write(shape, nodes, top / shape / name, top / "copy")
-                seconds, processor, code, _ = run(words, top / shape / name)
+                seconds, processor, code, cold_peak = run(words, top / shape / name)
                 if code != 0:
                     print(f"{name} on {shape}: exit {code}", file=sys.stderr)
                     return 2
                 row[f"{name}_cold_s"] = seconds
                 row[f"{name}_cold_cpu_ms_per_node"] = processor * 1000 / row["nodes"]
+                row[f"{name}_cold_peak_kib"] = cold_peak
             for _ in range(3 if arguments.quick else 9):
                 for name, words in tools.items():
                     seconds, _, code, peak = run(words, top / shape / name)
@@ -115,16 +121,33 @@ def main():
                         return 2
                     times[name].append(seconds)
                     row[f"{name}_peak_kib"] = peak
+            looks = []
+            for _ in range(3 if arguments.quick else 9):
+                (top / shape / "larder/.larder/build.ninja.seal").unlink(missing_ok=True)
+                seconds, _, code, peak = run(tools["larder"], top / shape / "larder")
+                if code != 0:
+                    return 2
+                looks.append(seconds)
+                row["larder_look_peak_kib"] = peak
+            row["larder_look_ms"] = statistics.median(looks) * 1000
             for name in tools:
                 row[f"{name}_no_op_ms"] = statistics.median(times[name]) * 1000
             row["no_op_ratio"] = row["larder_no_op_ms"] / row["ninja_no_op_ms"]
             rows.append(row)
             print(f"{shape}, {row['nodes']} nodes: nothing to do {row['larder_no_op_ms']:.1f} ms against ninja's "
-                  f"{row['ninja_no_op_ms']:.1f} ({row['no_op_ratio']:.2f}); cold {row['larder_cold_cpu_ms_per_node']:.2f} "
+                  f"{row['ninja_no_op_ms']:.1f} ({row['no_op_ratio']:.2f}), without a seal "
+                  f"{row['larder_look_ms']:.1f}; cold {row['larder_cold_cpu_ms_per_node']:.2f} "
                   f"against {row['ninja_cold_cpu_ms_per_node']:.2f} ms of processor by node; peak "
+                  f"{row['larder_cold_peak_kib']} cold, {row['larder_look_peak_kib']} looking, "
                   f"{row['larder_peak_kib']} against {row['ninja_peak_kib']} KiB", flush=True)
             if not arguments.quick and shape != "chain" and row["no_op_ratio"] > NO_OP_MAX:
                 missed.append(f"{shape}: {row['no_op_ratio']:.2f} of ninja's, not {NO_OP_MAX}")
+            if not arguments.quick and row["larder_cold_cpu_ms_per_node"] > COLD_CPU_MAX_MS:
+                missed.append(f"{shape}: {row['larder_cold_cpu_ms_per_node']:.2f} ms of processor by node cold, not "
+                              f"{COLD_CPU_MAX_MS}")
+            bytes_per_node = max(row["larder_cold_peak_kib"], row["larder_look_peak_kib"]) * 1024 / row["nodes"]
+            if row["nodes"] >= MANY_NODES and bytes_per_node > BYTES_MAX:
+                missed.append(f"{shape}: {bytes_per_node:.0f} bytes by node, not {BYTES_MAX}")
     finally:
         shutil.rmtree(top, ignore_errors=True)
     if arguments.results:

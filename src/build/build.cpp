@@ -219,7 +219,7 @@ Build::Job Build::describe(StepId step, const std::string& command) {
     if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
   }
   job.targets = std::move(inputs);
-  job.command = plan_.command_digest(step);
+  job.command = plan_.command_digest(step, command);
   if (const auto run = history_.run(manifest_.outputs(step)[0])) job.expected_ms = run->duration_ms;
   return job;
 }
@@ -371,6 +371,34 @@ Result<void> Build::finish(Processes::Ended ended) {
   settle_step(step);
   log_.flush();
   return {};
+}
+
+bool Build::add_sealed(SealMaker& seal) const {
+  // By directory, which are fewer than files: so they are looked at fastest.
+  PathTable directories;
+  std::vector<std::uint32_t> directory_of(manifest_.target_count(), kNone);
+  std::vector<std::uint32_t> place(1, 0);  // behind each directory's last one
+  for (TargetId target = 0; target < manifest_.target_count(); ++target) {
+    if (!present_.is_looked(target)) continue;
+    const StepId producer = manifest_.producer(target);
+    if (producer != kNone && manifest_.is_phony(producer) && !manifest_.all_inputs(producer).empty())
+      continue;
+    if (!present_.is_trusted(target)) return false;
+    const std::string_view path = manifest_.path(target);
+    const std::size_t slash = path.rfind('/');
+    const std::uint32_t directory =
+        directories.number(slash == path.npos ? std::string_view() : path.substr(0, slash),
+                           [](std::string_view text) { return text; });
+    directory_of[target] = directory;
+    if (directory + 1 == place.size()) place.push_back(0);
+    ++place[directory + 1];
+  }
+  for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
+  std::vector<TargetId> sorted(place.back());
+  for (TargetId target = 0; target < directory_of.size(); ++target)
+    if (directory_of[target] != kNone) sorted[place[directory_of[target]]++] = target;
+  for (const TargetId target : sorted) seal.add(manifest_.path(target), present_.print(target));
+  return true;
 }
 
 void Build::interrupt() {

@@ -15,6 +15,7 @@
 #include "build/plan.hpp"
 #include "build/processes.hpp"
 #include "build/restorer.hpp"
+#include "build/seal.hpp"
 #include "build/undeclared.hpp"
 #include "build/watches.hpp"
 
@@ -112,6 +113,9 @@ class Build {
     ContentId after;
   };
   Result<BuildOutcome> check(std::vector<Unstable>& unstable);
+  // Adds every file that was looked at. False: one's fingerprint stands for no content, so there can be no
+  // seal.
+  bool add_sealed(SealMaker& seal) const;
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
 

@@ -98,10 +98,10 @@ bool is_settled(const Fingerprint& print, std::int64_t now_ns) noexcept {
   return latest + (is_coarse ? 3 * kSecond : 0) < now_ns;
 }
 
-Seen look_at(const char* path) noexcept {
+Seen look_at(const char* path, int directory) noexcept {
   struct stat status {};
-  if (::stat(path, &status) != 0) {
-    if (::lstat(path, &status) != 0) return {};
+  if (::fstatat(directory, path, &status, 0) != 0) {
+    if (::fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
     return {Kind::other, fingerprint(status)};
   }
   const Kind kind = S_ISREG(status.st_mode)   ? Kind::file

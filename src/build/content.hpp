@@ -7,6 +7,7 @@
 // systems with coarse clocks, which get three seconds.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -41,8 +42,8 @@ struct Seen {
   Kind kind = Kind::missing;
   Fingerprint print;
 };
-// Follows symbolic links; one that leads nowhere is `other`.
-Seen look_at(const char* path) noexcept;
+// Follows symbolic links; one that leads nowhere is `other`. `directory` is where a relative path begins.
+Seen look_at(const char* path, int directory = AT_FDCWD) noexcept;
 
 struct Digested {
   Seen seen;  // as it was when the digest was begun

@@ -7,11 +7,11 @@
 
 namespace larder::build {
 
-inline bool is_variable_char(char c) noexcept {
+constexpr bool is_variable_char(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 // Names of rules, pools and in `${}` may have dots besides.
-inline bool is_name_char(char c) noexcept {
+constexpr bool is_name_char(char c) noexcept {
   return is_variable_char(c) || c == '.';
 }
 

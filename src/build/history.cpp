@@ -5,13 +5,25 @@
 namespace larder::build {
 namespace {
 
+constexpr std::uint32_t kDurationMax = 0x7fff'ffff;  // milliseconds that a run is kept with
+
 template <typename T>
 T& at(std::vector<T>& vector, std::size_t index, const T& empty) {
-  if (index >= vector.size()) vector.resize(std::max(index + 1, vector.size() * 3 / 2), empty);
+  if (index >= vector.size()) vector.resize(index + 1, empty);
   return vector[index];
 }
 
 }  // namespace
+
+void History::reserve(std::size_t targets, std::size_t steps) {
+  contents_.reserve(targets + targets / 4);
+  content_numbers_.reserve(targets + targets / 4);
+  last_content_.reserve(targets);
+  known_.reserve(targets);
+  run_of_.reserve(targets);
+  path_numbers_.reserve(targets);
+  kept_.reserve(steps);
+}
 
 ContentId History::content(TargetId target, const Digest& digest) {
   ContentId& head = at(last_content_, target, kNone);
@@ -46,7 +58,7 @@ std::optional<Run> History::run(TargetId output) const {
   run.outputs = {ids + kept.inputs + kept.discovered, kept.outputs};
   run.declared = kept.declared;
   run.duration_ms = kept.duration_ms;
-  run.is_generator = kept.is_generator;
+  run.is_generator = kept.is_generator != 0;
   return run;
 }
 
@@ -58,8 +70,8 @@ void History::keep(TargetId output, const Run& run) {
   kept.declared = run.declared;
   kept.discovered = static_cast<std::uint32_t>(run.discovered.size());
   kept.outputs = static_cast<std::uint32_t>(run.outputs.size());
-  kept.duration_ms = run.duration_ms;
-  kept.is_generator = run.is_generator;
+  kept.duration_ms = std::min(run.duration_ms, kDurationMax) & kDurationMax;
+  kept.is_generator = run.is_generator ? 1 : 0;
   for (const auto& ids : {run.inputs, run.discovered, run.outputs})
     ids_.insert(ids_.end(), ids.begin(), ids.end());
   std::uint32_t& place = at(run_of_, output, kNone);

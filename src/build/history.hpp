@@ -54,6 +54,8 @@ class HistoryLog {
 
 class History {
  public:
+  // Makes room at once, so that a long log fills no table twice.
+  void reserve(std::size_t targets, std::size_t steps);
   // The content of a target with this digest.
   ContentId content(TargetId target, const Digest& digest);
   const Content& operator[](ContentId content) const noexcept { return contents_[content]; }
@@ -102,8 +104,8 @@ class History {
     std::uint32_t declared = 0;
     std::uint32_t discovered = 0;
     std::uint32_t outputs = 0;
-    std::uint32_t duration_ms = 0;
-    bool is_generator = false;
+    std::uint32_t duration_ms : 31 = 0;
+    std::uint32_t is_generator : 1 = 0;
   };
   std::uint32_t path_number(TargetId target);
   std::uint32_t content_number(ContentId content);

@@ -76,25 +76,49 @@ const std::vector<std::string>& environment_names() {
   return names;
 }
 
-Ingredients::Ingredients(Manifest& manifest, const std::vector<std::string>& more) : manifest_(manifest) {
-  append_part(surroundings_, working_directory());
-  for (const std::string& name : environment_names()) append_variable(surroundings_, name);
+std::string find_program(std::string_view word) {
+  if (word.find('/') != word.npos) {
+    std::string path(word);
+    return is_program(path) ? path : std::string();
+  }
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    std::string candidate(rest.substr(0, colon));
+    rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
+    if (!candidate.empty()) candidate += '/';
+    candidate += word;
+    if (is_program(candidate)) return candidate;
+  }
+  return {};
+}
+
+Digest Ingredients::surroundings(const std::vector<std::string>& more) {
+  std::string text;
+  append_part(text, working_directory());
+  for (const std::string& name : environment_names()) append_variable(text, name);
   std::vector<std::string> others = more;
   std::sort(others.begin(), others.end());
-  for (const std::string& name : others) append_variable(surroundings_, name);
-  more_ = std::move(others);
-  const char* const path = std::getenv("PATH");
-  path_ = path == nullptr ? "/bin:/usr/bin" : path;
-  const Digest digest = format::checksum(as_bytes(surroundings_));
-  surroundings_.assign(reinterpret_cast<const char*>(&digest), sizeof digest);
+  for (const std::string& name : others) append_variable(text, name);
+  return format::checksum(as_bytes(text));
+}
+
+Ingredients::Ingredients(Manifest& manifest, const std::vector<std::string>& more)
+    : manifest_(manifest), digest_(surroundings(more)), more_(more) {
+  std::sort(more_.begin(), more_.end());
 }
 
 Digest Ingredients::command(std::string_view command, std::string_view response) const {
-  text_ = surroundings_;
+  text_.assign(reinterpret_cast<const char*>(&digest_), sizeof digest_);
   append_part(text_, command);
   append_part(text_, response);
-  if (command.find('$') != command.npos)
-    for (const std::string_view name : variables(command)) append_variable(text_, std::string(name));
+  if (command.find('$') != command.npos) {
+    for (const std::string_view name : variables(command)) {
+      append_variable(text_, std::string(name));
+      if (named_.find(name) == named_.end()) named_.emplace(name);
+    }
+  }
   return format::checksum(as_bytes(text_));
 }
 
@@ -108,24 +132,11 @@ std::vector<std::string> Ingredients::names(std::string_view command) const {
 }
 
 TargetId Ingredients::resolve(std::string_view program) {
-  const auto [place, is_new] = resolved_.try_emplace(std::string(program), kNone);
-  if (!is_new) return place->second;
-  std::string found;
-  if (program.find('/') != program.npos) {
-    found = program;
-  } else {
-    std::string_view rest = path_;
-    while (found.empty() && !rest.empty()) {
-      const std::size_t colon = rest.find(':');
-      std::string candidate(rest.substr(0, colon));
-      rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
-      if (!candidate.empty()) candidate += '/';
-      candidate += program;
-      if (is_program(candidate)) found = std::move(candidate);
-    }
-  }
-  if (!found.empty() && is_program(found)) place->second = manifest_.target(found);
-  return place->second;
+  if (const auto known = resolved_.find(program); known != resolved_.end()) return known->second;
+  const std::string& found = found_.emplace(program, find_program(program)).first->second;
+  const TargetId target = found.empty() ? kNone : manifest_.target(found);
+  resolved_.emplace(program, target);
+  return target;
 }
 
 void Ingredients::append_programs(std::string_view command, std::vector<TargetId>& targets) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "larder build log";
 constexpr std::size_t kFrameEnough = 64 * 1024;  // pending bytes are written beyond this
+constexpr std::size_t kGiveBack = 1 << 20;       // of a log that is read; whole pages
 
 enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget };
 
@@ -169,7 +170,8 @@ std::string said(const std::string& what, int error) {
 
 }  // namespace
 
-std::size_t read_log(std::string_view text, Manifest& manifest, History& history) {
+std::size_t read_log(std::string_view text, Manifest& manifest, History& history,
+                     const std::function<void(std::size_t)>& on_read) {
   LogReader reader(manifest, history);
   std::size_t whole = 0;
   const std::string first = header();
@@ -179,6 +181,7 @@ std::size_t read_log(std::string_view text, Manifest& manifest, History& history
     const auto begin = static_cast<std::size_t>(payload.data() - text.data());
     if (begin != whole + format::kFrameHeaderSize || !reader.take_frame(payload)) return false;
     whole = begin + payload.size();
+    if (on_read) on_read(whole);
     return true;
   });
   return whole;
@@ -187,7 +190,19 @@ std::size_t read_log(std::string_view text, Manifest& manifest, History& history
 std::string log_directory(const Manifest& manifest) {
   std::string directory(manifest.top_value("builddir"));
   if (!directory.empty()) directory += '/';
-  return directory + ".larder";
+  return directory.append(kLogDirectory);
+}
+
+std::string kept_name(const std::string& manifest_file) {
+  std::string name;
+  for (const char c : manifest_file) {
+    if (c == '/' || c == '%') {
+      name += c == '/' ? "%2F" : "%25";
+    } else {
+      name += c;
+    }
+  }
+  return name;
 }
 
 Log::~Log() {
@@ -203,16 +218,8 @@ void Log::give_up(const std::string& why) {
 }
 
 void Log::open(const std::string& manifest_file, Manifest& manifest, History& history, bool read_only) {
-  std::string name;
-  for (const char c : manifest_file) {
-    if (c == '/' || c == '%') {
-      name += c == '/' ? "%2F" : "%25";
-    } else {
-      name += c;
-    }
-  }
   const std::string directory = log_directory(manifest);
-  path_ = directory + '/' + name + ".log";
+  path_ = directory + '/' + kept_name(manifest_file) + ".log";
   if (!read_only && !make_directories(directory)) give_up(said("make " + directory, errno));
   const int flags = read_only ? O_RDONLY : O_RDWR | O_CREAT | O_APPEND;
   fd_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
@@ -224,9 +231,17 @@ void Log::open(const std::string& manifest_file, Manifest& manifest, History& hi
   const std::size_t size = ::fstat(fd_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
   std::size_t whole = 0;
   if (size != 0) {
-    void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (mapped != MAP_FAILED) {
-      whole = read_log({static_cast<const char*>(mapped), size}, manifest, history);
+      history.reserve(manifest.target_count(), manifest.step_count());
+      std::size_t given_back = 0;
+      const auto give_back = [&](std::size_t read) {
+        if (read - given_back < 2 * kGiveBack) return;
+        const std::size_t more = (read - given_back) / kGiveBack * kGiveBack;
+        (void)::madvise(static_cast<char*>(mapped) + given_back, more, MADV_DONTNEED);
+        given_back += more;
+      };
+      whole = read_log({static_cast<const char*>(mapped), size}, manifest, history, give_back);
       ::munmap(mapped, size);
     }
   }
@@ -269,6 +284,10 @@ void Log::flush() {
   const ssize_t written = ::write(fd_, frame.data(), frame.size());
   if (written == static_cast<ssize_t>(frame.size())) return;
   give_up(said("write " + path_, written < 0 ? errno : ENOSPC));
+}
+
+Fingerprint Log::print() const noexcept {
+  return look_at(path_.c_str()).print;
 }
 
 std::pair<std::uint64_t, std::uint64_t> Log::mark() const noexcept {

@@ -14,6 +14,7 @@
 // it should be; what stands there and behind it is cut off, and its steps are made again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,11 +28,16 @@ namespace larder::build {
 
 inline constexpr std::uint32_t kLogVersion = 1;
 
-// Reads what is whole of `text`; paths get numbers in `manifest`. The number of bytes that are.
-std::size_t read_log(std::string_view text, Manifest& manifest, History& history);
+// Reads what is whole of `text`; paths get numbers in `manifest`. The number of bytes that are. `on_read(n)`
+// hears now and then that the first n will not be looked at again.
+std::size_t read_log(std::string_view text, Manifest& manifest, History& history,
+                     const std::function<void(std::size_t)>& on_read = {});
 
 // The directory in which the log of the manifest `file` lies, below its builddir.
+inline constexpr std::string_view kLogDirectory = ".larder";
 std::string log_directory(const Manifest& manifest);
+// What the files kept of a manifest are called there, before their ends.
+std::string kept_name(const std::string& manifest_file);
 
 class Log final : public HistoryLog {
  public:
@@ -46,6 +52,8 @@ class Log final : public HistoryLog {
   // Writes what was told since the last time.
   void flush();
   const std::string& trouble() const noexcept { return trouble_; }
+  // Of its file, with what was flushed; all zero when there is none.
+  Fingerprint print() const noexcept;
   // Changes whenever anybody writes to the log.
   std::pair<std::uint64_t, std::uint64_t> mark() const noexcept;
 

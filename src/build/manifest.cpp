@@ -1,6 +1,7 @@
 #include "build/manifest.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "build/expand.hpp"
 
@@ -23,7 +24,15 @@ const Rule* Scope::rule(std::string_view name) const {
 }
 
 void append_quoted(std::string& command, std::string_view path) {
-  const auto is_safe = [](char c) { return is_name_char(c) || c == '/' || c == '+' || c == ',' || c == '@'; };
+  static constexpr auto kSafe = [] {
+    std::array<bool, 256> safe{};
+    for (unsigned c = 1; c < 128; ++c) {
+      const char one = static_cast<char>(c);
+      safe[c] = is_name_char(one) || one == '/' || one == '+' || one == ',' || one == '@';
+    }
+    return safe;
+  }();
+  const auto is_safe = [](char c) { return kSafe[static_cast<unsigned char>(c)]; };
   if (!path.empty() && std::all_of(path.begin(), path.end(), is_safe)) {
     command += path;
     return;
@@ -139,6 +148,15 @@ std::string Manifest::expand(StepId step, std::string_view name, bool quotes, st
   };
   append(append, name);
   return out;
+}
+
+bool Manifest::is_bound(StepId step, std::string_view name) const {
+  const Step& s = steps_[step];
+  const auto is_it = [&](const Binding& binding) { return binding.name == name; };
+  const auto own = bindings_.begin() + s.bindings;
+  return std::any_of(own, own + s.binding_count, is_it) ||
+         std::any_of(s.rule->bindings.begin(), s.rule->bindings.end(), is_it) ||
+         !s.scope->value(name).empty();
 }
 
 std::string Manifest::value(StepId step, std::string_view name) const {

@@ -114,7 +114,9 @@ class Manifest {
   std::string value(StepId step, std::string_view name) const;
   // The same with paths as they are: for depfile, rspfile, dyndep.
   std::string plain_value(StepId step, std::string_view name) const;
-  bool is_set(StepId step, std::string_view name) const { return !value(step, name).empty(); }
+  bool is_set(StepId step, std::string_view name) const {
+    return is_bound(step, name) && !value(step, name).empty();
+  }
 
   std::span<const Pool> pools() const noexcept { return pools_; }
   // A variable of the outermost file: builddir.
@@ -131,6 +133,8 @@ class Manifest {
   std::string_view keep(std::string_view text) { return arena_.keep(text); }
   TargetId number(std::string_view canonical, bool lives_on);
   std::string expand(StepId step, std::string_view name, bool quotes, std::size_t size_max) const;
+  // Whether step, rule or file say it at all.
+  bool is_bound(StepId step, std::string_view name) const;
 
   Arena arena_;
   std::vector<std::unique_ptr<std::string>> texts_;  // of the files; views point into them

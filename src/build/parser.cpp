@@ -12,6 +12,8 @@ namespace larder::build {
 namespace {
 
 constexpr std::size_t kIncludeDepthMax = 64;
+constexpr std::size_t kStepSizeLeast = 24;  // of a step's text, by and large
+constexpr std::size_t kStepsAtOnceMax = 1'000'000;
 constexpr std::size_t kNameMax = 4096;  // of a pool or a dyndep file, once its variables are in
 
 constexpr std::array<std::string_view, 11> kRuleVariables = {
@@ -43,6 +45,7 @@ class Parser {
     Result<std::string> text = read_(path);
     if (!text) return tl::unexpected(text.error());
     expansion_left_ += text->size() * kExpansionPerByte;
+    make_room(text->size());
     manifest_.texts_.push_back(std::make_unique<std::string>(std::move(*text)));
     manifest_.files_.push_back(path);
     open_.push_back(path);
@@ -58,6 +61,15 @@ class Parser {
   }
 
  private:
+  // So that no table is filled twice: pages that are not used cost nothing.
+  void make_room(std::size_t size) {
+    const std::size_t steps = manifest_.steps_.size() + std::min(size / kStepSizeLeast, kStepsAtOnceMax);
+    if (steps < 2 * manifest_.steps_.capacity()) return;  // they grow by themselves
+    manifest_.steps_.reserve(steps);
+    manifest_.links_.reserve(2 * steps);
+    manifest_.producers_.reserve(2 * steps);
+    manifest_.paths_.reserve(2 * steps);
+  }
   Result<void> parse(std::string_view text, Scope& scope);
   void parse_rule(Cursor& cursor, Scope& scope);
   void parse_pool(Cursor& cursor, const Scope& scope);

@@ -27,8 +27,21 @@ std::string real_path(const char* path) {
   return taken(::realpath(path, nullptr));
 }
 
+namespace {
+
+// What no look at single components is needed for: none begins with a dot, none is empty.
+bool is_plain(std::string_view path) noexcept {
+  if (path.empty() || path.front() == '.' || path.back() == '/') return false;
+  const char* const end = path.data() + path.size();
+  for (const char* at = path.data(); at + 1 < end; ++at)
+    if (*at == '/' && (at[1] == '/' || at[1] == '.')) return false;
+  return true;
+}
+
+}  // namespace
+
 bool is_canonical(std::string_view path) noexcept {
-  if (path.empty()) return true;
+  if (path.empty() || is_plain(path)) return true;
   if (path == ".") return true;
   bool at_start = true;      // of a component
   bool only_parents = true;  // so far nothing but `..` components of a relative path
@@ -90,16 +103,15 @@ std::string_view Arena::keep(std::string_view text) {
 
 PathTable::PathTable() : slots_(1024) {}
 
-std::uint64_t PathTable::hash_of(std::string_view path) noexcept {
-  return XXH3_64bits(path.data(), path.size());
+std::uint32_t PathTable::hash_of(std::string_view path) noexcept {
+  return static_cast<std::uint32_t>(XXH3_64bits(path.data(), path.size()));
 }
 
-std::size_t PathTable::place_of(std::string_view path, std::uint64_t hash) const noexcept {
+std::size_t PathTable::place_of(std::string_view path, std::uint32_t hash) const noexcept {
   const std::size_t mask = slots_.size() - 1;
-  const auto mark = static_cast<std::uint32_t>(hash >> 32);
   for (std::size_t place = hash & mask;; place = (place + 1) & mask) {
     const Slot& slot = slots_[place];
-    if (slot.id == kNone || (slot.mark == mark && paths_[slot.id] == path)) return place;
+    if (slot.id == kNone || (slot.hash == hash && paths_[slot.id] == path)) return place;
   }
 }
 
@@ -108,11 +120,11 @@ std::uint32_t PathTable::find(std::string_view path) const noexcept {
 }
 
 void PathTable::grow() {
-  std::vector<Slot> larger(slots_.size() * 4);
+  std::vector<Slot> larger(slots_.size() * 2);
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.id == kNone) continue;
-    std::size_t place = hash_of(paths_[slot.id]) & mask;
+    std::size_t place = slot.hash & mask;
     while (larger[place].id != kNone) place = (place + 1) & mask;
     larger[place] = slot;
   }

@@ -42,31 +42,32 @@ class PathTable {
   // As find; a new path gets the next number and is kept as `keep(path)` gives it.
   template <typename Keep>
   std::uint32_t number(std::string_view path, const Keep& keep) {
-    const std::uint64_t hash = hash_of(path);
+    const std::uint32_t hash = hash_of(path);
     std::size_t place = place_of(path, hash);
     if (slots_[place].id != kNone) return slots_[place].id;
-    if ((paths_.size() + 1) * 2 > slots_.size()) {
+    if ((paths_.size() + 1) * 3 > slots_.size() * 2) {
       grow();
       place = place_of(path, hash);
     }
     const auto id = static_cast<std::uint32_t>(paths_.size());
-    slots_[place] = {static_cast<std::uint32_t>(hash >> 32), id};
+    slots_[place] = {hash, id};
     paths_.push_back(keep(path));
     return id;
   }
   std::string_view operator[](std::uint32_t id) const noexcept { return paths_[id]; }
   std::size_t size() const noexcept { return paths_.size(); }
+  void reserve(std::size_t paths) { paths_.reserve(paths); }
 
  private:
   struct Slot {
-    std::uint32_t mark = 0;  // upper half of the hash
+    std::uint32_t hash = 0;
     std::uint32_t id = kNone;
   };
-  static std::uint64_t hash_of(std::string_view path) noexcept;
-  std::size_t place_of(std::string_view path, std::uint64_t hash) const noexcept;
+  static std::uint32_t hash_of(std::string_view path) noexcept;
+  std::size_t place_of(std::string_view path, std::uint32_t hash) const noexcept;
   void grow();
 
-  std::vector<Slot> slots_;  // open addressing, at most half full
+  std::vector<Slot> slots_;  // open addressing, at most two thirds full
   std::vector<std::string_view> paths_;
 };
 

@@ -95,21 +95,22 @@ Result<void> Plan::reach(std::span<const TargetId> roots) {
 }
 
 void Plan::look_at_all() {
-  std::vector<TargetId> targets;
   for (const StepId step : order_) {
     const bool is_phony = manifest_.is_phony(step);
     for (const TargetId target : manifest_.all_inputs(step)) {
       const StepId producer = manifest_.producer(target);
-      if (producer == kNone || !manifest_.is_phony(producer)) targets.push_back(target);
+      if (producer == kNone || !manifest_.is_phony(producer)) present_.want(target);
     }
     if (is_phony) continue;
-    for (const TargetId target : manifest_.outputs(step)) targets.push_back(target);
-    append_discovered(step, targets);
+    for (const TargetId target : manifest_.outputs(step)) present_.want(target);
+    scratch_.clear();
+    append_discovered(step, scratch_);
+    for (const TargetId target : scratch_) present_.want(target);
     if (const auto run = history_.run(manifest_.outputs(step)[0]))
       for (const ContentId content : run->inputs.subspan(run->declared))
-        targets.push_back(history_[content].target);
+        present_.want(history_[content].target);
   }
-  present_.look(targets);
+  present_.look_at_wanted();
 }
 
 bool Plan::is_open(TargetId target) const noexcept {
@@ -117,11 +118,11 @@ bool Plan::is_open(TargetId target) const noexcept {
   return producer != kNone && is_open_state(states_[producer]);
 }
 
-Digest Plan::command_digest(StepId step) const {
+Digest Plan::command_digest(StepId step, std::string_view command) const {
   std::string response;
   if (manifest_.step(step).rule != nullptr && manifest_.is_set(step, "rspfile"))
     response = manifest_.value(step, "rspfile_content");
-  return ingredients_.command(manifest_.value(step, "command"), response);
+  return ingredients_.command(command, response);
 }
 
 bool Plan::is_alias_taken(StepId step) const noexcept {
@@ -218,7 +219,9 @@ Verdict Plan::judge_by_content(StepId step, bool some_are_open) {
     if (present_[output] == kMissing) return {Cause::output_missing, output, kNone, kNone};
   if (!run) return {Cause::never_made, outputs[0], kNone, kNone};
   if (run->outputs.size() != outputs.size()) return {Cause::inputs_changed, outputs[0], kNone, kNone};
-  if (run->command != command_digest(step)) return {Cause::command_changed, outputs[0], kNone, kNone};
+  const std::string command = manifest_.value(step, "command");
+  if (run->command != command_digest(step, command))
+    return {Cause::command_changed, outputs[0], kNone, kNone};
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (present_[outputs[i]] != run->outputs[i])
       return {Cause::output_changed, outputs[i], run->outputs[i], present_[outputs[i]]};
@@ -236,7 +239,7 @@ Verdict Plan::judge_by_content(StepId step, bool some_are_open) {
     return {Cause::input_changed, inputs[i], run->inputs[i], now};
   }
   scratch_.clear();
-  ingredients_.append_programs(manifest_.value(step, "command"), scratch_);
+  ingredients_.append_programs(command, scratch_);
   const auto programs = run->inputs.subspan(run->declared);
   if (programs.size() != scratch_.size()) return {Cause::inputs_changed, outputs[0], kNone, kNone};
   present_.look(scratch_);

@@ -87,7 +87,8 @@ class Plan {
   void append_discovered(StepId step, std::vector<TargetId>& targets) const;
   // Takes what a dyndep file says. The plan must be made anew afterwards.
   Result<void> load_dyndep(TargetId file);
-  Digest command_digest(StepId step) const;
+  // Of a step whose command is that text.
+  Digest command_digest(StepId step, std::string_view command) const;
 
   // From now on every step that is wanted must run, but for those that make manifests.
   void force() noexcept { is_forced_ = true; }

@@ -1,31 +1,14 @@
 #include "build/present.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+
+#include "build/for_all.hpp"
 
 namespace larder::build {
 namespace {
 
-constexpr std::size_t kFewFiles = 512;
+constexpr std::size_t kManyFiles = 512;
 constexpr std::size_t kAtOnce = 128;
-
-// Calls work(i) for every i below `count`, from more threads when there are many.
-template <typename Work>
-void for_all(std::size_t count, const Work& work) {
-  const std::size_t threads = count < kFewFiles ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
-  std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (;;) {
-      const std::size_t begin = next.fetch_add(kAtOnce, std::memory_order_relaxed);
-      if (begin >= count) return;
-      for (std::size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) work(i);
-    }
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
-  run();
-}
 
 }  // namespace
 
@@ -36,9 +19,7 @@ bool Present::is_output(TargetId target) const noexcept {
 
 void Present::make_room() {
   const std::size_t count = manifest_.target_count();
-  if (now_.size() >= count) return;
-  now_.resize(count, kNone);
-  prints_.resize(count);
+  if (now_.size() < count) now_.resize(count, kNone);
 }
 
 void Present::set(TargetId target, ContentId content) {
@@ -46,35 +27,50 @@ void Present::set(TargetId target, ContentId content) {
   now_[target] = content;
 }
 
+const Fingerprint& Present::print(TargetId target) const noexcept {
+  static constexpr Fingerprint kNothing{};
+  if (now_[target] == kMissing) return kNothing;
+  if (const auto own = prints_.find(target); own != prints_.end()) return own->second;
+  const History::Known* const known = history_.known(target);
+  return known == nullptr ? kNothing : known->print;
+}
+
 void Present::take(TargetId target, const Digested& digested) {
   if (digested.seen.kind == Kind::missing) {
     now_[target] = kMissing;
-    prints_[target] = {};
+    prints_.erase(target);
     return;
   }
-  prints_[target] = digested.seen.print;
   now_[target] = history_.content(target, digested.digest);
   if (digested.is_settled) {
     history_.trust(now_[target], digested.seen.print);
-  } else if (digested.seen.kind == Kind::file) {
-    unsettled_.push_back(target);
+    prints_.erase(target);
+    return;
   }
+  prints_[target] = digested.seen.print;
+  if (digested.seen.kind == Kind::file) unsettled_.push_back(target);
+}
+
+void Present::want(TargetId target) {
+  make_room();
+  if (now_[target] != kNone) return;
+  now_[target] = kMissing;  // so that none comes twice
+  prints_.erase(target);
+  wanted_.push_back(target);
 }
 
 void Present::look(std::span<const TargetId> targets) {
-  make_room();
+  for (const TargetId target : targets) want(target);
+  look_at_wanted();
+}
+
+void Present::look_at_wanted() {
   std::vector<TargetId> unknown;
-  unknown.reserve(targets.size());
-  for (const TargetId target : targets) {
-    if (now_[target] != kNone) continue;
-    now_[target] = kMissing;  // so that none comes twice
-    unknown.push_back(target);
-  }
-  for_all(unknown.size(), [&](std::size_t i) {
+  std::swap(unknown, wanted_);
+  for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     const TargetId target = unknown[i];
     const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
     const History::Known* known = history_.known(target);
-    prints_[target] = seen.print;
     if (seen.kind == Kind::missing) {
       now_[target] = kMissing;
     } else if (known != nullptr && known->print == seen.print) {
@@ -86,7 +82,7 @@ void Present::look(std::span<const TargetId> targets) {
   std::erase_if(unknown, [&](TargetId target) { return now_[target] != kNone; });
   if (unknown.empty()) return;
   std::vector<Digested> digests(unknown.size());
-  for_all(unknown.size(), [&](std::size_t i) {
+  for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     digests[i] = digest(std::string(manifest_.path(unknown[i])).c_str(), is_output(unknown[i]));
   });
   for (std::size_t i = 0; i < unknown.size(); ++i) take(unknown[i], digests[i]);
@@ -98,10 +94,16 @@ ContentId Present::look_again(TargetId target) {
   return now_[target];
 }
 
+bool Present::is_trusted(TargetId target) const noexcept {
+  if (now_[target] == kMissing) return true;
+  const History::Known* const known = history_.known(target);
+  return known != nullptr && known->content == now_[target] && !prints_.contains(target);
+}
+
 bool Present::is_untouched(TargetId target) const noexcept {
   const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
   if (seen.kind == Kind::missing) return now_[target] == kMissing;
-  return seen.print == prints_[target];
+  return now_[target] != kMissing && seen.print == print(target);
 }
 
 void Present::settle() {
@@ -110,14 +112,16 @@ void Present::settle() {
   std::sort(fresh.begin(), fresh.end());
   fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
   std::vector<Digested> digests(fresh.size());
-  for_all(fresh.size(), [&](std::size_t i) {
+  for_all(fresh.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     digests[i] = digest(std::string(manifest_.path(fresh[i])).c_str(), is_output(fresh[i]));
   });
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     const Digested& now = digests[i];
     if (!now.is_settled || now_[fresh[i]] >= kMissing) continue;
     // What another program wrote meanwhile is for the next build to see.
-    if (history_[now_[fresh[i]]].digest == now.digest) history_.trust(now_[fresh[i]], now.seen.print);
+    if (history_[now_[fresh[i]]].digest != now.digest) continue;
+    history_.trust(now_[fresh[i]], now.seen.print);
+    prints_.erase(fresh[i]);
   }
 }
 

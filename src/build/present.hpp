@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "build/history.hpp"
@@ -18,6 +19,9 @@ class Present {
 
   // Looks at those that were not looked at yet. O(files), in parallel when there are many.
   void look(std::span<const TargetId> targets);
+  // The same in two steps. In between what is wanted counts as missing.
+  void want(TargetId target);
+  void look_at_wanted();
   // As if it had not been looked at: the next look() goes by its fingerprint.
   void forget(TargetId target) noexcept {
     if (target < now_.size()) now_[target] = kNone;
@@ -27,7 +31,10 @@ class Present {
   bool is_looked(TargetId target) const noexcept { return target < now_.size() && now_[target] != kNone; }
   // kMissing, or the content. PRECONDITION: is_looked.
   ContentId operator[](TargetId target) const noexcept { return now_[target]; }
-  const Fingerprint& print(TargetId target) const noexcept { return prints_[target]; }
+  // As it was when it was looked at, or when it was found to be the same later; all zero of what is missing.
+  const Fingerprint& print(TargetId target) const noexcept;
+  // Whether its fingerprint stands for its content, or it is missing. PRECONDITION: is_looked.
+  bool is_trusted(TargetId target) const noexcept;
   // For aliases, which are no files.
   void set(TargetId target, ContentId content);
   // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed
@@ -44,7 +51,9 @@ class Present {
   Manifest& manifest_;
   History& history_;
   std::vector<ContentId> now_;
-  std::vector<Fingerprint> prints_;
+  std::unordered_map<TargetId, Fingerprint>
+      prints_;  // those that stand for no content; others the history has
+  std::vector<TargetId> wanted_;
   std::vector<TargetId> unsettled_;
 };
 

@@ -1,0 +1,30 @@
+// Work on many things at once, by as many threads as pay for themselves.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace larder::build {
+
+// Calls work(i) for every i below `count`, `at_once` of them in a row, from more threads when there are at
+// least `many`.
+template <typename Work>
+void for_all(std::size_t count, std::size_t at_once, std::size_t many, const Work& work) {
+  const std::size_t threads = count < many ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (;;) {
+      const std::size_t begin = next.fetch_add(at_once, std::memory_order_relaxed);
+      if (begin >= count) return;
+      for (std::size_t i = begin; i < std::min(begin + at_once, count); ++i) work(i);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(run);
+  run();
+}
+
+}  // namespace larder::build

@@ -1,0 +1,146 @@
+#include "build/seal.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build/ingredients.hpp"
+#include "build/write_file.hpp"
+
+namespace larder::build {
+namespace {
+
+// Some files in a directory of their own, and the seal of them.
+class BuildSealTest : public testing::Test {
+ protected:
+  BuildSealTest() {
+    char name[] = "/tmp/larder-build-seal-XXXXXX";
+    directory = ::mkdtemp(name);
+    ::mkdir((directory + "/in").c_str(), 0777);
+    ::mkdir((directory + "/bin").c_str(), 0777);
+    for (int i = 0; i < 1000; ++i) {
+      files.push_back(directory + (i % 3 == 0 ? "/in/" : "/") + std::to_string(i));
+      EXPECT_TRUE(write_file(files.back(), std::to_string(i)));
+    }
+    files.push_back(directory + "/in");
+    missing = directory + "/in/missing";
+    ::setenv("LARDER_SEAL_TEST", "1", 1);
+    asked.surroundings = {1, 2};
+    asked.words = {"all", ""};
+    asked.log = {3, 4, 5, 6};
+  }
+  ~BuildSealTest() override {
+    ::unsetenv("LARDER_SEAL_TEST");
+    EXPECT_EQ(::system(("rm -rf " + directory).c_str()), 0);
+  }
+  std::string seal() const {
+    SealMaker maker(asked, {"LARDER_SEAL_TEST", "LARDER_SEAL_UNSET"},
+                    {{"cat", find_program("cat")}, {program(), ""}});
+    for (const std::string& file : files) maker.add(file, look_at(file.c_str()).print);
+    maker.add(missing, {});
+    return std::move(maker).finish();
+  }
+  std::string program() const { return directory + "/bin/tool"; }
+
+  std::string directory;
+  std::vector<std::string> files;
+  std::string missing;
+  Asked asked;
+};
+
+using BuildSeal = BuildSealTest;
+
+TEST_F(BuildSeal, HoldsWhileNothingIsAnother) {
+  const std::string bytes = seal();
+  EXPECT_TRUE(is_unbroken(bytes, asked));
+  EXPECT_TRUE(is_unbroken(bytes, asked));
+}
+
+TEST_F(BuildSeal, IsBrokenByAnyFileThatIsAnother) {
+  const std::string listed = files.back();
+  files.pop_back();  // it is another whenever names come and go in it
+  for (std::size_t i = 0; i < files.size(); i += 111) {
+    const std::string& file = files[i];
+    const std::string aside = directory + "/aside";
+    std::string bytes = seal();
+    ASSERT_TRUE(is_unbroken(bytes, asked));
+    ASSERT_EQ(::rename(file.c_str(), aside.c_str()), 0);
+    EXPECT_FALSE(is_unbroken(bytes, asked)) << "deleted: " << file;
+    bytes = seal();
+    ASSERT_TRUE(is_unbroken(bytes, asked));
+    ASSERT_TRUE(write_file(file, "?"));
+    EXPECT_FALSE(is_unbroken(bytes, asked)) << "came: " << file;
+    bytes = seal();
+    ASSERT_TRUE(is_unbroken(bytes, asked));
+    ASSERT_EQ(::rename(aside.c_str(), file.c_str()), 0);
+    EXPECT_FALSE(is_unbroken(bytes, asked)) << "replaced: " << file;
+    bytes = seal();
+    ASSERT_TRUE(is_unbroken(bytes, asked));
+    ASSERT_EQ(::chmod(file.c_str(), 0755), 0);
+    EXPECT_FALSE(is_unbroken(bytes, asked)) << "may be executed: " << file;
+  }
+  files.push_back(listed);
+  const std::string bytes = seal();
+  ASSERT_TRUE(is_unbroken(bytes, asked));
+  ASSERT_TRUE(write_file(directory + "/in/another", ""));
+  EXPECT_FALSE(is_unbroken(bytes, asked)) << "a name came into a directory";
+}
+
+TEST_F(BuildSeal, IsBrokenByWhatWasMissingAndCame) {
+  const std::string bytes = seal();
+  ASSERT_TRUE(write_file(missing, ""));
+  EXPECT_FALSE(is_unbroken(bytes, asked));
+}
+
+TEST_F(BuildSeal, IsBrokenByAnotherQuestion) {
+  const std::string bytes = seal();
+  Asked other = asked;
+  other.words = {"all"};
+  EXPECT_FALSE(is_unbroken(bytes, other));
+  other = asked;
+  other.words[1] = "x";
+  EXPECT_FALSE(is_unbroken(bytes, other));
+  other = asked;
+  other.surroundings.high = 3;
+  EXPECT_FALSE(is_unbroken(bytes, other));
+  other = asked;
+  other.log.size = 7;
+  EXPECT_FALSE(is_unbroken(bytes, other));
+  EXPECT_TRUE(is_unbroken(bytes, asked));
+}
+
+TEST_F(BuildSeal, IsBrokenByVariablesThatCommandsName) {
+  const std::string bytes = seal();
+  ::setenv("LARDER_SEAL_TEST", "2", 1);
+  EXPECT_FALSE(is_unbroken(bytes, asked));
+  ::setenv("LARDER_SEAL_TEST", "1", 1);
+  EXPECT_TRUE(is_unbroken(bytes, asked));
+  ::setenv("LARDER_SEAL_UNSET", "", 1);
+  EXPECT_FALSE(is_unbroken(bytes, asked));
+  ::unsetenv("LARDER_SEAL_UNSET");
+}
+
+TEST_F(BuildSeal, IsBrokenByAProgramThatIsFoundElsewhere) {
+  const std::string bytes = seal();
+  ASSERT_TRUE(write_file(program(), "#!/bin/sh\n"));
+  EXPECT_TRUE(is_unbroken(bytes, asked)) << "it is no program";
+  ASSERT_EQ(::chmod(program().c_str(), 0755), 0);
+  EXPECT_FALSE(is_unbroken(bytes, asked));
+}
+
+TEST_F(BuildSeal, IsNoneWithAnyBitFlippedOrAnyByteCut) {
+  files.resize(3);
+  const std::string bytes = seal();
+  ASSERT_TRUE(is_unbroken(bytes, asked));
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(is_unbroken(bytes.substr(0, size), asked)) << size;
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_FALSE(is_unbroken(flipped, asked)) << bit;
+  }
+}
+
+}  // namespace
+}  // namespace larder::build
