@@ -27,9 +27,12 @@ constexpr std::string_view kSource =
 
 struct OnPocl {
   static constexpr std::string_view kPlatform = "Portable Computing Language";
+  static constexpr bool kBuildsSeveralAtOnce = true;
 };
 struct OnOclgrind {
   static constexpr std::string_view kPlatform = "Oclgrind";
+  // Oclgrind 21.10 crashes now and then: its builds share one LLVM context without a lock.
+  static constexpr bool kBuildsSeveralAtOnce = false;
 };
 
 template <typename Driver>
@@ -219,8 +222,11 @@ TYPED_TEST(OpenclClosure, SeveralProgramsCompiledAtOnceHaveTheirOwnClosures) {
         EXPECT_EQ(answer.why_not, "");
         outcomes[i] = answer.outcome;
       });
+      if (!TypeParam::kBuildsSeveralAtOnce) started.back().join();
     }
-    for (std::thread& each : started) each.join();
+    for (std::thread& each : started) {
+      if (each.joinable()) each.join();
+    }
     programs.clear();
     return outcomes;
   };
