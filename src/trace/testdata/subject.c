@@ -69,8 +69,9 @@ static int in_spawn(char* path) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  if (posix_spawnp(&pid, "cat", &actions, NULL, words, environ) != 0) return 1;
-  return wait_for(pid);
+  const int error = posix_spawnp(&pid, "cat", &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return error != 0 ? 1 : wait_for(pid);
 }
 
 /* Through descriptors of directories, and after leaving one of them. */
