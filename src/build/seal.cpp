@@ -124,10 +124,8 @@ bool are_files_unbroken(Reader& reader) {
     Looker looker;
     for (std::size_t i = 0; i < count; ++i, path += std::strlen(path) + 1)
       prints[i] = looker.look(path).print;
-    Digest wanted;
-    std::memcpy(&wanted.low, digests.data() + group * kDigestSize, sizeof wanted.low);
-    std::memcpy(&wanted.high, digests.data() + group * kDigestSize + sizeof wanted.low, sizeof wanted.high);
-    if (digest_of_prints(std::span(prints).first(count)) != wanted)
+    if (digest_of_prints(std::span(prints).first(count)) !=
+        Reader(digests.substr(group * kDigestSize)).digest())
       is_broken.store(true, std::memory_order_relaxed);
   });
   return !is_broken;
