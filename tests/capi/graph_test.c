@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct program {
   larder_tracked* upper;
   larder_tracked* both;
   larder_tracked* self;
-  int runs;
+  atomic_int runs; /* what both asks for runs side by side */
   int told;
   char last[64];
 } program;
