@@ -14,6 +14,20 @@
 #include "base/file_system.hpp"
 #include "base/hot.hpp"
 
+// A short-lived process gets one product from the store: finding each of these at its first call would cost it more than
+// reading a small file does, so they are found when the library is loaded. All others are found at their first call, so
+// that a process which makes none does not pay for them when it starts.
+#if __has_cpp_attribute(gnu::noplt)
+extern "C" {
+[[gnu::noplt]] decltype(::close) close;
+[[gnu::noplt]] decltype(::fstat) fstat;
+[[gnu::noplt]] decltype(::fstatat) fstatat;
+[[gnu::noplt]] decltype(::openat) openat;
+[[gnu::noplt]] decltype(::pread) pread;
+[[gnu::noplt]] decltype(::syscall) syscall;
+}
+#endif
+
 namespace larder {
 namespace {
 
