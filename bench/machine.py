@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Says on what machine, how busy, and at which commit a benchmark ran."""
+"""Says on what machine, how busy, and at which commit a benchmark ran; keeps its results."""
+import json
 import os
 import platform
 import re
@@ -49,6 +50,15 @@ def line(known=None):
     known = known or facts()
     return ("{processor}, {cores} cores, governor {governor}, transparent huge pages {huge_pages}, "
             "Linux {kernel}, load {load}, commit {commit}").format(**known)
+
+
+def keep(folder, name, result):
+    """Writes `result` into `folder`, which is made where there is none; nothing where no folder was asked for."""
+    if not folder:
+        return
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-import machine  # noqa: E402,F401
+import machine  # noqa: E402
 
 COMMENT_MAX_MS = 20
 
@@ -124,8 +124,7 @@ def main():
             serve.wait()
         shutil.rmtree(top, ignore_errors=True)
     print(json.dumps(row))
-    if arguments.results:
-        (pathlib.Path(arguments.results) / "forum.json").write_text(json.dumps(row, indent=1) + "\n")
+    machine.keep(arguments.results, "forum.json", row)
     missed = row["stale"] != 0 or (not arguments.quick and row["comment_ms"] > COMMENT_MAX_MS)
     if missed:
         print("bar missed")

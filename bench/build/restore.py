@@ -9,7 +9,6 @@ a second checkout too. Turns alternate; figures are medians of seconds of wall t
 figures are ratios to be read beside each other. Exits 2 when something could not run or was not restored.
 """
 import argparse
-import json
 import os
 import pathlib
 import shutil
@@ -20,6 +19,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import machine  # noqa: E402
+
 HEADERS = 20
 
 
@@ -104,8 +106,7 @@ def main():
              "processor_s": statistics.median(processor for _, processor in each)} for what, each in times.items()]
     for row in rows:
         print(f"{row['what']}, {files} files: {row['seconds']:.3f} s, {row['processor_s']:.3f} s of processor")
-    if arguments.results:
-        (pathlib.Path(arguments.results) / "build_restore.json").write_text(json.dumps(rows, indent=1) + "\n")
+    machine.keep(arguments.results, "build_restore.json", rows)
     return 0
 
 

@@ -12,7 +12,6 @@ of memory by node at its peak, cold and looking; the kernel counts no peak below
 bar holds, 1 when one does not, 2 when something could not run. With --quick, 500 nodes and no bars.
 """
 import argparse
-import json
 import os
 import pathlib
 import shutil
@@ -24,7 +23,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-import machine  # noqa: E402,F401
+import machine  # noqa: E402
 
 NO_OP_MAX = 0.35
 COLD_CPU_MAX_MS = 0.90
@@ -150,8 +149,7 @@ def main():
                 missed.append(f"{shape}: {bytes_per_node:.0f} bytes by node, not {BYTES_MAX}")
     finally:
         shutil.rmtree(top, ignore_errors=True)
-    if arguments.results:
-        (pathlib.Path(arguments.results) / "build.json").write_text(json.dumps(rows, indent=1) + "\n")
+    machine.keep(arguments.results, "build.json", rows)
     for miss in missed:
         print(f"bar missed: {miss}")
     restore = [sys.executable, str(pathlib.Path(__file__).with_name("restore.py")), "--larder", larder]

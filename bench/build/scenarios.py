@@ -11,7 +11,6 @@ A cell is `ok`, or what went wrong. Exits 0 when larder passes all but what is l
 accesses, 1 when it does not, 2 when larder could not run. A peer that is missing is left out, and tup where FUSE is.
 """
 import argparse
-import json
 import os
 import pathlib
 import shutil
@@ -413,10 +412,7 @@ def main():
                 print(f"{name}: {title}: {what}")
     for name, why in absent.items():
         print(f"{name}: not run: {why}")
-    if arguments.results:
-        folder = pathlib.Path(arguments.results)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "build-scenarios.json").write_text(json.dumps({"machine": machine.facts(), "table": table}, indent=1))
+    machine.keep(arguments.results, "build-scenarios.json", {"machine": machine.facts(), "table": table})
     missed = [title for title, row in table.items() if row["larder"] != "ok" and title not in NEED_TRACING]
     for title in sorted(NEED_TRACING & table.keys()):
         if table[title]["larder"] != "ok":

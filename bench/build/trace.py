@@ -17,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-import machine  # noqa: E402,F401
+import machine  # noqa: E402
 import paired  # noqa: E402
 
 RATIO_MAX = 1.06
@@ -74,10 +74,7 @@ def main():
             print(name, json.dumps(rows[name]))
     finally:
         shutil.rmtree(top, ignore_errors=True)
-    if arguments.results:
-        folder = pathlib.Path(arguments.results)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "build_trace.json").write_text(json.dumps(rows, indent=1) + "\n")
+    machine.keep(arguments.results, "build_trace.json", rows)
     return 0 if rows["c++"]["wall"]["median"] <= RATIO_MAX else 1
 
 

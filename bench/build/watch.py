@@ -10,7 +10,6 @@ there. A step before 10 000 consumers comes out the same. Bars: no-op <= 3 ms, l
 Exits 0 when every bar holds, 1 when one does not. With --quick, 500 nodes and no bars.
 """
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -24,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 sys.path.insert(0, str(ROOT / "bench/build"))
-import machine  # noqa: E402,F401
+import machine  # noqa: E402
 from run import COPY  # noqa: E402
 
 NO_OP_MAX_MS = 3
@@ -127,8 +126,7 @@ def main():
                 missed.append(f"leaf change {row['leaf_ms']:.2f} ms, not {LEAF_MAX_MS}")
     finally:
         shutil.rmtree(top, ignore_errors=True)
-    if arguments.results:
-        (pathlib.Path(arguments.results) / "watch.json").write_text(json.dumps(rows, indent=1) + "\n")
+    machine.keep(arguments.results, "watch.json", rows)
     for miss in missed:
         print(f"bar missed: {miss}")
     return 1 if missed else 0
