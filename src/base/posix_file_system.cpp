@@ -14,9 +14,9 @@
 #include "base/file_system.hpp"
 #include "base/hot.hpp"
 
-// A short-lived process gets one product from the store: finding each of these at its first call would cost it more than
-// reading a small file does, so they are found when the library is loaded. All others are found at their first call, so
-// that a process which makes none does not pay for them when it starts.
+// A short-lived process gets one product from the store: finding each of these at its first call would cost
+// it more than reading a small file does, so they are found when the library is loaded. All others are found
+// at their first call, so that a process which makes none does not pay for them when it starts.
 #if __has_cpp_attribute(gnu::noplt)
 extern "C" {
 [[gnu::noplt]] decltype(::close) close;
