@@ -9,6 +9,7 @@
 #include "build/text_file.hpp"
 #include "build/write_file.hpp"
 
+#include "tool/ask_watch.hpp"
 #include "tool/build_options.hpp"
 #include "tool/build_report.hpp"
 #include "tool/build_session.hpp"
@@ -36,6 +37,7 @@ constexpr Argument kArguments[] = {
     {"--root", "DIR",
      "what is made below this directory serves other checkouts; default: the repository's top"},
     {"--trace", "", "watch which files commands name; tell of writes that no step declares"},
+    {"--no-watch", "", "build here, though a running watch could"},
     {"--strict", "", "as --trace; such a write fails its step, and undeclared reads are told, too"},
     {"--generated", "", "with -t clean: remove the manifest's own outputs, too", {}, false, false, 'g'},
     {"--rules", "", "with -t clean: the words are rules, not targets", {}, false, false, 'r'},
@@ -50,6 +52,8 @@ class BuildCommand {
  private:
   std::optional<int> find_products();
   std::optional<int> trace();
+  std::string why_alone() const;
+  std::optional<int> ask(const build::StopSignals& signals);
   int build();
   int tell(build::BuildOutcome outcome);
   int check(build::Build& work, BuildReport& report);
@@ -100,6 +104,54 @@ std::optional<int> BuildCommand::trace() {
   }
   options_.tracer = &*tracer_;
   options_.tree = root->directory();
+  return std::nullopt;
+}
+
+// What only this process can do; empty: a watch may be asked.
+std::string BuildCommand::why_alone() const {
+  for (const std::string_view flag : {"--no-watch", "--dry-run", "--check", "--trace", "--strict", "--root"})
+    if (call_.has(flag)) return std::string(flag) + " was said";
+  if (options_.keeps_depfiles || options_.keeps_responses) return "files are to be kept";
+  if (jobserver_ != nullptr) return "a jobserver says how much may run";
+  return {};
+}
+
+// Has a running watch build. An exit code, unless this process is to build.
+std::optional<int> BuildCommand::ask(const build::StopSignals& signals) {
+  std::string why = why_alone();
+  if (why.empty()) {
+    WatchRequest request;
+    request.self = describe_self();
+    request.surroundings = build::Ingredients::surroundings(call_.values("--env"));
+    request.variables = hashed_variables();
+    request.targets = call_.values("TARGET");
+    request.status = build_status_format();
+    const Screen screen = screen_of(console_);
+    request.columns = screen.columns;
+    request.can_redraw = screen.can_redraw;
+    request.has_colour = console_.out_has_colour();
+    request.is_verbose = call_.has("--verbose");
+    request.is_quiet = call_.has("--quiet");
+    request.explains = options_.explains;
+    if (call_.has("--jobs")) request.jobs = options_.jobs;
+    if (call_.has("--keep-going")) request.failures_max = options_.failures_max;
+    if (call_.has("--load")) request.load_max = options_.load_max;
+    if (call_.has("--memory")) request.memory_min_bytes = options_.memory_min_bytes;
+    WatchAsked asked = ask_watch(session_.file, request, console_, signals);
+    if (asked.outcome) {
+      if (options_.explains)
+        console_.err("larder explain: the running watch, process " + std::to_string(asked.pid) +
+                     ", was asked\n");
+      return tell(*asked.outcome);
+    }
+    why = std::move(asked.why);
+  } else if (options_.explains && !is_watched(session_.file)) {
+    why.clear();
+  }
+  if (options_.explains && !why.empty()) {
+    (void)console_.flush();
+    console_.err("larder explain: a running watch does not build this: " + printable(why) + '\n');
+  }
   return std::nullopt;
 }
 
@@ -268,6 +320,10 @@ int BuildCommand::run() {
       if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
     session_.open_log(true);
     return run_build_tool(call_, tool, call_.values("TARGET"), session_);
+  }
+  {
+    const build::StopSignals signals;
+    if (const auto code = ask(signals)) return *code;
   }
   if (const auto code = find_products()) return *code;
   if (!options_.is_dry)

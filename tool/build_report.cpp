@@ -33,12 +33,13 @@ std::string cut_to(const std::string& line, std::size_t width) {
   return line.substr(0, front) + std::string(kDots) + line.substr(line.size() - fitting_back(line, back));
 }
 
-bool can_redraw(const Console& console) {
-  const char* const terminal = std::getenv("TERM");
-  return console.out_is_terminal() && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
 }  // namespace
+
+Screen screen_of(const Console& console) {
+  const char* const terminal = std::getenv("TERM");
+  const bool is_plain = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return {console.out_width(), console.out_is_terminal() && !is_plain};
+}
 
 std::string without_colour(std::string_view text) {
   std::string plain;
@@ -54,7 +55,7 @@ std::string without_colour(std::string_view text) {
 }
 
 BuildReport::BuildReport(Console& console, const build::Manifest& manifest, const std::string& format,
-                         unsigned jobs, bool verbose, bool quiet)
+                         unsigned jobs, bool verbose, bool quiet, const Screen* screen)
     : console_(console),
       manifest_(manifest),
       format_(format),
@@ -62,7 +63,8 @@ BuildReport::BuildReport(Console& console, const build::Manifest& manifest, cons
       verbose_(verbose),
       quiet_(quiet),
       began_(std::chrono::steady_clock::now()),
-      redraws_(can_redraw(console)) {}
+      screen_(screen == nullptr ? std::nullopt : std::optional(*screen)),
+      redraws_((screen == nullptr ? screen_of(console) : *screen).can_redraw) {}
 
 bool BuildReport::is_on_console(build::StepId step) const {
   return manifest_.step(step).pool == build::kConsolePool;
@@ -149,7 +151,8 @@ void BuildReport::draw(const std::string& line) {
 
 void BuildReport::draw_now() {
   // A cursor behind the last column would wrap.
-  console_.out("\r" + cut_to(line_, std::max(console_.out_width(), 1u) - 1) + "\033[K");
+  const unsigned columns = screen_ ? screen_->columns : console_.out_width();
+  console_.out("\r" + cut_to(line_, std::max(columns, 1u) - 1) + "\033[K");
   line_.clear();
   drawn_at_ = std::chrono::steady_clock::now();
   is_drawn_ = true;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "build/build.hpp"
@@ -11,10 +12,18 @@
 
 namespace larder::tool {
 
+// The terminal that a report is seen on.
+struct Screen {
+  unsigned columns = 0;     // 0: it is none
+  bool can_redraw = false;  // a line of it
+};
+Screen screen_of(const Console& console);
+
 class BuildReport final : public build::BuildListener {
  public:
+  // With a `screen` that is not the console's own: that of a client of the watch.
   BuildReport(Console& console, const build::Manifest& manifest, const std::string& format, unsigned jobs,
-              bool verbose, bool quiet);
+              bool verbose, bool quiet, const Screen* screen = nullptr);
 
   void on_start(build::StepId step, const Counts& counts) override;
   void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;
@@ -45,8 +54,9 @@ class BuildReport final : public build::BuildListener {
   const bool quiet_;
   std::map<build::StepId, std::chrono::steady_clock::time_point> running_;
   std::chrono::steady_clock::time_point began_;
-  const bool redraws_;  // on a terminal that can
-  std::string line_;    // to be drawn, soon
+  const std::optional<Screen> screen_;  // none: the console's, whose width may change
+  const bool redraws_;                  // on a terminal that can
+  std::string line_;                    // to be drawn, soon
   std::chrono::steady_clock::time_point drawn_at_;
   bool is_drawn_ = false;
   bool console_is_taken_ = false;

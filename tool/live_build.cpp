@@ -16,12 +16,20 @@ constexpr std::size_t kFailureMax = 64 * 1024;  // bytes of what failing command
 constexpr std::size_t kToldMax = 100'000;       // records of the log above what counts of it
 constexpr std::string_view kWaits = "larder: waiting for a change\n";
 
+// What validates a step is wanted with it, and comes before nothing.
+bool has_validations(const build::Manifest& manifest) {
+  for (build::StepId step = 0; step < manifest.step_count(); ++step)
+    if (manifest.step(step).validations != 0) return true;
+  return false;
+}
+
 }  // namespace
 
 LiveBuild::LiveBuild(Call& call, LiveListener& listener)
     : call_(call), console_(call.console()), listener_(listener) {}
 
 int LiveBuild::patience_ms() {
+  tend_door();
   watches_->collect();
   return watches_->patience_ms(true);
 }
@@ -42,6 +50,8 @@ void LiveBuild::on_start(build::StepId step, const Counts& counts) {
     outputs.emplace_back(session_->manifest->path(output));
   listener_.on_start(outputs);
   report_->on_start(step, counts);
+  has_started_ = true;
+  if (client_ != nullptr) client_->report()->on_start(step, counts);
 }
 
 void LiveBuild::on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) {
@@ -53,6 +63,33 @@ void LiveBuild::on_finish(build::StepId step, const Counts& counts, int code, st
     failure_ += without_colour(output.substr(0, kFailureMax));
   }
   report_->on_finish(step, counts, code, output);
+  if (client_ != nullptr) client_->report()->on_finish(step, counts, code, output);
+}
+
+void LiveBuild::on_cancel(build::StepId step) {
+  report_->on_cancel(step);
+  if (client_ != nullptr) client_->report()->on_cancel(step);
+}
+
+int LiveBuild::on_tick(const Counts& counts) {
+  tend_door();
+  int patience = report_->on_tick(counts);
+  const auto no_longer_than = [&](int other) {
+    if (other >= 0 && (patience < 0 || patience > other)) patience = other;
+  };
+  if (client_ != nullptr) no_longer_than(client_->report()->on_tick(counts));
+  if (door_ != nullptr) no_longer_than(door_->patience_ms());
+  return patience;
+}
+
+void LiveBuild::on_explain(const std::string& text) {
+  if (own_options_.explains) report_->on_explain(text);
+  if (client_ != nullptr && client_->request().explains) client_->report()->on_explain(text);
+}
+
+void LiveBuild::on_warning(const std::string& what) {
+  report_->on_warning(what);
+  if (client_ != nullptr) client_->report()->on_warning(what);
 }
 
 void LiveBuild::tell_trouble(std::string what) {
@@ -158,6 +195,8 @@ void LiveBuild::tell_products(bool is_first_of_session) {
 
 void LiveBuild::end_build(const Result<build::BuildOutcome>& outcome) {
   report_->end();
+  outcome_ = outcome ? std::optional(*outcome) : std::nullopt;
+  for (const auto& [word, path] : ingredients_->found()) programs_.emplace(word, path);
   session_->log->flush();
   log_mark_ = session_->log->mark();
   lock_.reset();
@@ -208,6 +247,9 @@ LiveBuild::Opened LiveBuild::open(int& code) {
         told_before_[std::string(session_->manifest->path(products_[i]))] =
             (*session_->history)[told_[i]].digest;
     products_.clear();
+    programs_.clear();
+    outcome_.reset();
+    if (client_ != nullptr) client_->end_report();
     work_.reset();
     watches_.reset();
     ingredients_.reset();
@@ -238,6 +280,7 @@ LiveBuild::Opened LiveBuild::open(int& code) {
     report_ = std::make_unique<BuildReport>(console_, manifest, build_status_format(),
                                             std::min(options_.jobs, default_build_jobs()),
                                             call_.has("--verbose"), call_.has("--quiet"));
+    if (client_ != nullptr) client_->begin_report(manifest, std::min(options_.jobs, default_build_jobs()));
     work_ = std::make_unique<build::Build>(manifest, *session_->history, *session_->log, *ingredients_,
                                            *signals_, options_, jobserver_.get(), *this);
     work_->give_commands(lock_->commands());
@@ -247,6 +290,7 @@ LiveBuild::Opened LiveBuild::open(int& code) {
       return Opened::stopped;
     }
     watches_ = std::move(*watches);
+    if (door_ != nullptr) door_->also_hear(watches_->fd());
     watched_ = manifest.target_count();
     watches_->add(0);
     (void)watches_->take();  // nothing was looked at yet, but for the manifest
@@ -280,11 +324,12 @@ LiveBuild::Opened LiveBuild::open(int& code) {
 // Until something is to be done.
 bool LiveBuild::wait() {
   for (;;) {
+    tend_door();
     watches_->collect();
     const int patience = watches_->patience_ms(false);
     if (build::StopSignals::received() != 0) return false;
-    if (patience == 0) return true;
-    std::array<pollfd, 2> polled = {pollfd{watches_->fd(), POLLIN, 0}, pollfd{listener_.fd(), POLLIN, 0}};
+    if (patience == 0 || (door_ != nullptr && door_->has_request())) return true;
+    std::array<pollfd, 2> polled = {pollfd{fd(), POLLIN, 0}, pollfd{listener_.fd(), POLLIN, 0}};
     const timespec timeout{patience / 1000, patience % 1000 * 1'000'000L};
     const int count =
         ::ppoll(polled.data(), polled.size(), patience < 0 ? nullptr : &timeout, &signals_->outer_mask());
@@ -303,7 +348,8 @@ bool LiveBuild::make_again(int& code) {
   const auto began = std::chrono::steady_clock::now();
   failure_.clear();
   report_->begin();
-  const build::Touched touched = take();
+  build::Touched touched = take();
+  touched.asked = client_ != nullptr;
   work_->give_commands(lock_->commands());
   const auto outcome = work_->make_again(touched);
   const bool had_trouble = !trouble_.empty();
@@ -323,6 +369,104 @@ bool LiveBuild::make_again(int& code) {
   return history.told() <= 4 * history.live() + kToldMax;
 }
 
+void LiveBuild::open_door() {
+  self_ = describe_self();
+  std::string why;
+  // Under a jobserver it would build with tokens that are its caller's alone.
+  if (jobserver_ == nullptr) door_ = WatchDoor::open(file_, why);
+  if (door_ == nullptr && options_.explains && !why.empty())
+    console_.err("larder explain: nobody can have this watch build: " + why + '\n');
+}
+
+void LiveBuild::tend_door() {
+  if (door_ == nullptr) return;
+  door_->tend();
+  if (client_ != nullptr && WatchDoor::is_gone(*client_)) let_client_go();
+}
+
+// What it was served with goes with it.
+void LiveBuild::let_client_go() {
+  if (client_ == nullptr) return;
+  options_ = own_options_;
+  WatchClient& client = *std::exchange(client_, nullptr);
+  door_->let_go(client);
+}
+
+// Why a client had better build for itself; empty: it would do as we do.
+std::string LiveBuild::why_not(const WatchRequest& request) const {
+  if (request.self != self_) return "it is another program, or runs with other rights or another umask";
+  if (request.surroundings != ingredients_->surroundings()) return "its environment or directory is another";
+  const std::string variable = other_variable(request, ingredients_->named());
+  if (!variable.empty()) return "commands name the variable " + variable + ", which is another there";
+  return {};
+}
+
+bool LiveBuild::has_other_programs() const {
+  return std::any_of(programs_.begin(), programs_.end(),
+                     [](const auto& one) { return build::find_program(one.first) != one.second; });
+}
+
+void LiveBuild::take_flags(const WatchRequest& request) {
+  if (request.jobs) options_.jobs = *request.jobs;
+  // Whoever of the two goes further: what is left undone for the one would be left so for the other.
+  const unsigned failures_max = request.failures_max.value_or(1);
+  if (failures_max == 0 || (options_.failures_max != 0 && failures_max > options_.failures_max))
+    options_.failures_max = failures_max;
+  if (request.load_max) options_.load_max = *request.load_max;
+  if (request.memory_min_bytes) options_.memory_min_bytes = *request.memory_min_bytes;
+  options_.explains = options_.explains || request.explains;
+}
+
+void LiveBuild::serve(Opened& opened, int& code) {
+  client_ = &door_->next();
+  const WatchRequest request = client_->request();
+  const auto decline = [&](const std::string& why) {
+    if (client_ != nullptr) client_->decline(why);
+    let_client_go();
+  };
+  if (opened != Opened::well) return decline("it cannot read the manifest");
+  if (const std::string why = why_not(request); !why.empty()) return decline(why);
+  watches_->collect();  // I1
+  take_flags(request);
+  client_->begin_report(*session_->manifest, std::min(options_.jobs, default_build_jobs()));
+  has_started_ = false;
+  if (has_other_programs() || !make_again(code)) opened = open(code);
+  if (client_ == nullptr) return;
+  if (opened != Opened::well || code != kDone || build::StopSignals::received() != 0)
+    return decline("it came to no end");
+  answer(request);
+  let_client_go();
+}
+
+// PRECONDITION: all that is wanted was built, or tried.
+void LiveBuild::answer(const WatchRequest& request) {
+  // Commands that are new may name more.
+  if (const std::string why = why_not(request); !why.empty()) return client_->decline(why);
+  if (!outcome_) return client_->decline("it cannot plan the build");
+  using build::BuildOutcome;
+  const BuildOutcome well = has_started_ ? BuildOutcome::done : BuildOutcome::nothing_to_do;
+  if (request.targets == call_.values("TARGET")) {
+    if (!work_->has_unfinished()) return client_->done(well);
+    if (*outcome_ == BuildOutcome::failed) return client_->done(BuildOutcome::failed);
+    return client_->decline("it came to no end");
+  }
+  const build::Manifest& manifest = *session_->manifest;
+  const bool has_all = !work_->has_unfinished();
+  const auto targets = choose_targets(manifest, request.targets);
+  if (!targets) return client_->decline("it knows no such target");
+  for (const build::TargetId target : *targets)
+    if (!work_->is_wanted(target))
+      return client_->decline("it does not keep " + std::string(manifest.path(target)) + " up to date");
+  if (!has_all && has_validations(manifest)) return client_->decline("it has not made all that it watches");
+  const bool is_made = std::all_of(targets->begin(), targets->end(), [&](build::TargetId target) {
+    const build::StepId producer = manifest.producer(target);
+    return producer == build::kNone ? work_->present()[target] != build::kMissing : work_->is_made(producer);
+  });
+  if (is_made) return client_->done(well);
+  if (work_->has_failed(*targets)) return client_->done(BuildOutcome::failed);
+  client_->decline("it stopped at the failure of something else");
+}
+
 int LiveBuild::run() {
   if (const auto refused = read_build_options(call_, options_, jobserver_)) return *refused;
   if (const auto refused = enter_build_directory(call_)) return *refused;
@@ -330,6 +474,8 @@ int LiveBuild::run() {
   build::make_canonical(file_);
   build::StopSignals signals;
   signals_ = &signals;
+  own_options_ = options_;
+  open_door();
   int code = kDone;
   Opened opened = open(code);
   if (opened == Opened::stopped) return build::StopSignals::received() != 0 ? kInterrupted : code;
@@ -337,6 +483,11 @@ int LiveBuild::run() {
   console_.out("larder: watching " + std::to_string(watches_->directories()) + " directories\n");
   (void)console_.flush();
   while (wait()) {
+    if (door_ != nullptr && door_->has_request()) {
+      serve(opened, code);
+      if (opened == Opened::stopped || code != kDone) break;
+      continue;
+    }
     if (opened == Opened::well && make_again(code)) {
       if (code != kDone) break;
       continue;

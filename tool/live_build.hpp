@@ -1,7 +1,13 @@
 // A build that goes on until it is told to stop: builds, then makes again what changes are behind, and tells
-// which products came out different. `watch` and `serve` are its listeners. Used by one thread.
+// which products came out different. `watch` and `serve` are its listeners; a `larder build` that comes
+// meanwhile is its client (tool/watch_door.hpp). Used by one thread.
+//
+// I1  What was written before a client asked is seen: the kernel queues its word of a write before the write
+// returns,
+//     so all of it can be read once the client's request can.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +18,7 @@
 #include "tool/build_report.hpp"
 #include "tool/build_session.hpp"
 #include "tool/command.hpp"
+#include "tool/watch_door.hpp"
 
 namespace larder::tool {
 
@@ -52,17 +59,17 @@ class LiveBuild final : public build::Changes, public build::BuildListener {
   enum class Opened { well, badly, stopped };
 
   // build::Changes
-  int fd() const override { return watches_->fd(); }
+  int fd() const override { return door_ != nullptr ? door_->fd() : watches_->fd(); }
   int patience_ms() override;
   build::Touched take() override;
   bool has_new_manifest() const override { return has_new_manifest_; }
   // build::BuildListener
   void on_start(build::StepId step, const Counts& counts) override;
   void on_finish(build::StepId step, const Counts& counts, int code, std::string_view output) override;
-  void on_cancel(build::StepId step) override { report_->on_cancel(step); }
-  int on_tick(const Counts& counts) override { return report_->on_tick(counts); }
-  void on_explain(const std::string& text) override { report_->on_explain(text); }
-  void on_warning(const std::string& what) override { report_->on_warning(what); }
+  void on_cancel(build::StepId step) override;
+  int on_tick(const Counts& counts) override;
+  void on_explain(const std::string& text) override;
+  void on_warning(const std::string& what) override;
 
   Opened open(int& code);
   Opened open_badly(const std::string& what, int& code);
@@ -74,11 +81,21 @@ class LiveBuild final : public build::Changes, public build::BuildListener {
   bool wait();  // false: stop
   bool make_again(int& code);
   std::optional<int> take_lock(bool& was_away);
+  void open_door();
+  void tend_door();
+  // Builds for the client who has waited longest.
+  void serve(Opened& opened, int& code);
+  std::string why_not(const WatchRequest& request) const;
+  bool has_other_programs() const;
+  void take_flags(const WatchRequest& request);
+  void answer(const WatchRequest& request);
+  void let_client_go();
 
   Call& call_;
   Console& console_;
   LiveListener& listener_;
   build::BuildOptions options_;
+  build::BuildOptions own_options_;  // when no client is served
   std::unique_ptr<build::Jobserver> jobserver_;
   build::StopSignals* signals_ = nullptr;
   std::string file_;
@@ -89,7 +106,13 @@ class LiveBuild final : public build::Changes, public build::BuildListener {
   std::unique_ptr<BuildReport> report_;
   std::unique_ptr<build::Build> work_;
   std::unique_ptr<build::Watches> watches_;
-  std::size_t watched_ = 0;  // of the manifest's targets
+  std::unique_ptr<WatchDoor> door_;  // null: nobody can ask
+  WatchClient* client_ = nullptr;    // that is served
+  build::Digest self_;
+  std::map<std::string, std::string, std::less<>> programs_;  // where commands' were found since open()
+  std::optional<build::BuildOutcome> outcome_;  // of the last build; none: it could not be planned
+  bool has_started_ = false;                    // a command, for the client
+  std::size_t watched_ = 0;                     // of the manifest's targets
   bool has_new_manifest_ = false;
   bool is_first_ = true;
   bool said_trouble_of_watches_ = false;

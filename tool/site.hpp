@@ -51,11 +51,8 @@ class Site {
   };
 
   http::Response product(const http::Request& request, const std::string& path);
-  http::Response page_of(const http::Request& request, const std::string& path, const std::string& etag,
-                         const Bytes& bytes) const;
   http::Response events(const http::Request& request);
   http::Response trouble_page(const std::string& path);
-  std::string script_tag(const std::string& path, const std::string& etag) const;
   std::string url_of(const std::string& path) const;  // empty: it is not below the directory
   void keep(Page& page, Bytes bytes) REQUIRES(mutex_);
 

@@ -6,7 +6,10 @@
 N independent steps that copy a file of some bytes, behind one alias. A no-op is a touch of one input: from the system
 call to the end of the build as watch measures it for `-d explain`, and to the line that it tells (which holds what the
 reader costs, too). A change is a write of one input: to the line that announces the product; before it the product is
-there. A step before 10 000 consumers comes out the same. Bars: no-op <= 3 ms, leaf change <= 4 ms, both by the line.
+there. A step before 10 000 consumers comes out the same. A client is a `larder build` that finds nothing to do through
+the watch, and one that comes right behind a change of one input: from its start to its end as a process, beside
+`larder version`, which only starts and ends. Bars: no-op <= 3 ms, leaf change <= 4 ms, both by the line; a client's
+no-op <= 3 ms.
 Exits 0 when every bar holds, 1 when one does not. With --quick, 500 nodes and no bars.
 """
 import argparse
@@ -69,6 +72,38 @@ def measure(watch, act, line, times):
     return seen, own
 
 
+def run_once(command, folder):
+    """Milliseconds from its start to its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    begin = time.perf_counter()
+    pid = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+    status = os.waitpid(pid, 0)[1]
+    took = (time.perf_counter() - begin) * 1000
+    os.close(null)
+    if status != 0:
+        raise RuntimeError(f"{command} in {folder} ends with {status}")
+    return took
+
+
+def measure_clients(larder, folder, change, times):
+    """Medians of a client that finds nothing to do, one behind a change, and a command that only starts and ends."""
+    client = [larder, "build", "-C", str(folder), "--quiet"]
+    said = subprocess.run([*client, "-d", "explain"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=True).stdout
+    if "was asked" not in said:
+        raise RuntimeError(f"the watch was not asked: {said}")
+    no_op, leaf, start = [], [], []
+    for i in range(times):
+        time.sleep(0.12)
+        no_op.append(run_once(client, folder))
+        time.sleep(0.12)
+        change(i)
+        leaf.append(run_once(client, folder))
+        time.sleep(0.12)
+        start.append(run_once([larder, "version"], folder))
+    return statistics.median(no_op), statistics.median(leaf), statistics.median(start), min(no_op)
+
+
 def resident_kib(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
 
@@ -112,18 +147,24 @@ def main():
         row["leaf_ms"], row["leaf_own_ms"] = statistics.median(seen), statistics.median(own)
         seen, own = measure(watch, lambda i: (top / "src/mid").write_text(f"0\n# {i}\n"), " us", times)
         row["cut_off_ms"], row["cut_off_own_ms"] = statistics.median(seen), statistics.median(own)
+        clients = measure_clients(larder, top, lambda i: leaf.write_text(f"asked {i}\n"), times)
+        row["client_no_op_ms"], row["client_leaf_ms"], row["only_start_ms"], row["client_no_op_least_ms"] = clients
         row["resident_kib"] = resident_kib(watch.process.pid)
         watch.end()
         rows.append(row)
         print(f"{nodes} nodes: ready after {row['start_s']:.2f} s, {row['resident_kib']} KiB; no-op "
               f"{row['no_op_ms']:.2f} ms ({row['no_op_own_ms']:.2f} of watch's own); leaf change {row['leaf_ms']:.2f} "
               f"({row['leaf_own_ms']:.2f}); cut-off before {consumers} consumers {row['cut_off_ms']:.2f} "
-              f"({row['cut_off_own_ms']:.2f})", flush=True)
+              f"({row['cut_off_own_ms']:.2f}); a client's no-op {row['client_no_op_ms']:.2f} (least "
+              f"{row['client_no_op_least_ms']:.2f}), behind a change {row['client_leaf_ms']:.2f}, a process that only "
+              f"starts {row['only_start_ms']:.2f}", flush=True)
         if not arguments.quick:
             if row["no_op_ms"] > NO_OP_MAX_MS:
                 missed.append(f"no-op {row['no_op_ms']:.2f} ms, not {NO_OP_MAX_MS}")
             if row["leaf_ms"] > LEAF_MAX_MS:
                 missed.append(f"leaf change {row['leaf_ms']:.2f} ms, not {LEAF_MAX_MS}")
+            if row["client_no_op_ms"] > NO_OP_MAX_MS:
+                missed.append(f"a client's no-op {row['client_no_op_ms']:.2f} ms, not {NO_OP_MAX_MS}")
     finally:
         shutil.rmtree(top, ignore_errors=True)
     machine.keep(arguments.results, "watch.json", rows)

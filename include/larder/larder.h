@@ -39,6 +39,7 @@
 #include "larder/c/options.h"
 #include "larder/c/program.h"
 #include "larder/c/recipe.h"
+#include "larder/c/serve.h"
 /* IWYU pragma: end_exports */
 
 #endif

@@ -18,4 +18,5 @@
 #include "larder/program.hpp"
 #include "larder/recipe.hpp"
 #include "larder/result.hpp"
+#include "larder/serve.hpp"
 #include "larder/shader_status.hpp"

@@ -92,13 +92,18 @@ class Build {
   // next.
   void give_commands(CommandsFile& file) noexcept { commands_file_ = &file; }
   // What make() made, made again after a change: O(what it is behind). Commands that failed, or were not come
-  // to, run again when anything differs, strangers included. PRECONDITION: make(), hear().
+  // to, run again when anything differs, strangers included; when it was asked for they do so in any case,
+  // and so does what ended well without a record, tasks say. PRECONDITION: make(), hear().
   Result<BuildOutcome> make_again(const Touched& touched);
   // A dyndep file came out other than it was read: read the manifest again.
   bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
   const Present& present() const noexcept { return present_; }
   // Whether something that is wanted failed, or was not come to.
   bool has_unfinished() const;
+  // Whether a target is among what make() made, or needed for it.
+  bool is_wanted(TargetId target) const;
+  // Whether a step that any of these needs failed. O(steps that are not made). PRECONDITION: they are wanted.
+  bool has_failed(std::span<const TargetId> targets) const;
   // Whether it is known to be as it should be.
   bool is_made(StepId step) const noexcept { return build::is_made(plan_.state(step)); }
   // Outputs that came out other than their step's run before had left them, in the last make or make_again.
@@ -213,6 +218,7 @@ class Build {
   std::vector<std::optional<Job>> jobs_;  // by number of the process
   std::unordered_map<StepId, unsigned> attempts_;
   std::unordered_set<StepId> ran_;
+  std::unordered_set<StepId> unrecorded_;  // ended well and would run again in a build that begins anew
   std::unordered_set<std::string> parents_;
   Result<void> trouble_;
   unsigned failures_ = 0;

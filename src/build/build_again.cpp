@@ -122,6 +122,26 @@ bool Build::has_unfinished() const {
   return std::any_of(order.begin(), order.end(), [&](StepId step) { return !is_made(step); });
 }
 
+bool Build::is_wanted(TargetId target) const {
+  const StepId producer = manifest_.producer(target);
+  return producer == kNone ? present_.is_looked(target) : plan_.is_wanted(producer);
+}
+
+bool Build::has_failed(std::span<const TargetId> targets) const {
+  std::unordered_set<StepId> seen;
+  std::vector<TargetId> open(targets.begin(), targets.end());
+  while (!open.empty()) {
+    const StepId step = manifest_.producer(open.back());
+    open.pop_back();
+    if (step == kNone || is_made(step) || !seen.insert(step).second) continue;
+    if (plan_.state(step) == State::failed) return true;
+    const auto inputs = manifest_.all_inputs(step);
+    open.insert(open.end(), inputs.begin(), inputs.end());
+    plan_.append_discovered(step, open);
+  }
+  return false;
+}
+
 Result<BuildOutcome> Build::make_again(const Touched& touched) {
   finished_ = failures_ = 0;
   is_stopped_ = false;
@@ -142,8 +162,12 @@ Result<BuildOutcome> Build::make_again(const Touched& touched) {
     has_unfinished = true;
   }
   heed(touched);
+  if (touched.asked) {
+    for (const StepId step : unrecorded_) plan_.touch(step);
+    needs_plan_ = needs_plan_ || !unrecorded_.empty();
+  }
   if (changes_->has_new_manifest() || plan_.needs_manifest()) return BuildOutcome::interrupted;
-  if (!needs_plan_ && !(has_unfinished && touched.strangers)) {
+  if (!needs_plan_ && !(has_unfinished && (touched.strangers || touched.asked))) {
     log_.flush();
     return BuildOutcome::nothing_to_do;
   }

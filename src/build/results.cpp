@@ -154,6 +154,7 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
 
   unsigned& attempts = attempts_[step];
   ++attempts;
+  unrecorded_.insert(step);
   // It read what another step makes that had not run yet.
   for (const TargetId target : discovered) {
     const StepId producer = manifest_.producer(target);
@@ -180,6 +181,7 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   }
   if (!is_known) return true;
   const auto took = std::chrono::steady_clock::now() - job.started;
+  unrecorded_.erase(step);
   record(job, read, outputs,
          static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   keep_product(job, discovered, outputs, output);

@@ -24,6 +24,7 @@ struct Touched {
   std::vector<TargetId> targets;  // each once
   bool everything = false;        // look at all that is known
   bool strangers = false;         // something that is no target came into a watched directory
+  bool asked = false;             // somebody asks for a build: whatever one that begins anew would run, runs
 };
 
 class Watches {

@@ -7,16 +7,16 @@
 #include "base/mutex.hpp"
 #include "capi/cache.hpp"
 #include "capi/convert.hpp"
+#include "capi/graph.hpp"
 #include "larder/c/graph.h"
 #include "larder/graph.hpp"
 
 using namespace larder;
+using capi::In;
+using capi::NodeKey;
+using capi::Of;
 
 namespace {
-
-using NodeKey = std::string;
-using Of = Tracked<NodeKey, Bytes>;
-using In = Input<NodeKey, Bytes>;
 
 NodeKey to_key(larder_view view) {
   return NodeKey(capi::to_text(view));
@@ -26,26 +26,6 @@ Bytes to_value(larder_view view) {
 }
 
 }  // namespace
-
-struct larder_tracked {
-  Of of;
-  const In* input;  // null: a function
-  std::optional<In> owned;
-};
-
-struct larder_graph {
-  Graph graph;
-  Mutex mutex;
-  std::deque<larder_tracked> tracked GUARDED_BY(mutex);
-
-  explicit larder_graph(GraphOptions options) : graph(std::move(options)) {}
-  larder_tracked* add(Of of, std::optional<In> input) {
-    const MutexLock lock(mutex);
-    larder_tracked& added = tracked.emplace_back(larder_tracked{of, nullptr, input});
-    if (added.owned) added.input = &*added.owned;
-    return &added;
-  }
-};
 
 struct larder_graph_context {
   Context& context;

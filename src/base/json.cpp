@@ -1,9 +1,9 @@
-#include "tool/json.hpp"
+#include "base/json.hpp"
 
 #include <charconv>
 #include <cmath>
 
-namespace larder::tool {
+namespace larder {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -101,10 +101,4 @@ void Json::append_string(std::string_view text) {
   text_.push_back('"');
 }
 
-Json begin_json() {
-  Json json;
-  json.begin_object().member("schema", 1);
-  return json;
-}
-
-}  // namespace larder::tool
+}  // namespace larder
