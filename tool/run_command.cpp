@@ -234,6 +234,7 @@ class Layers {
       variables_.push_back("LD_PRELOAD=" + shim + (before.empty() ? "" : ":" + before));
     }
     if (call.has("--opencl-layer")) stand_before_drivers(std::string(call.value("--opencl-layer")));
+    if (call.has("--vulkan-layer")) stand_before_vulkan();
     if (variables_.empty()) return;
     variables_.push_back("LARDER_DIR=" + *options.dir);
     if (!wants_report) return;
@@ -302,6 +303,27 @@ class Layers {
     variables_.push_back("LARDER_OPENCL_LAYER=" + which);
   }
 
+  // Vulkan's loader takes layers by name, out of folders with their manifests. Where the user names all
+  // folders, it looks into no others.
+  void stand_before_vulkan() {
+    const std::string manifest = find_part("VkLayer_larder.json");
+    const std::string folder = manifest.substr(0, manifest.rfind('/'));
+    if (manifest.empty() || folder.find(':') != std::string::npos) {
+      remarks_.emplace_back(
+          manifest.empty()
+              ? "vulkan: VkLayer_larder.json is not where larder is installed"
+              : "vulkan: larder is installed in a folder whose name Vulkan's loader would split");
+      return;
+    }
+    const char* const where = variable("VK_LAYER_PATH").empty() ? "VK_ADD_LAYER_PATH" : "VK_LAYER_PATH";
+    const auto behind = [](const char* name) {
+      const std::string before = variable(name);
+      return before.empty() ? before : before + ':';
+    };
+    variables_.push_back(where + ("=" + behind(where)) + folder);
+    variables_.push_back("VK_INSTANCE_LAYERS=" + behind("VK_INSTANCE_LAYERS") + "VK_LAYER_LARDER_pipelines");
+  }
+
   std::vector<std::string> variables_;
   std::vector<std::string> remarks_;
   std::string told_;
@@ -358,6 +380,7 @@ constexpr Argument kArguments[] = {
     {"--report", "", "say at the end what was found and what was kept"},
     {"--opencl-layer", "WHICH",
      "keep OpenCL programs by their binaries: of drivers that are known to bear it, or of all", "known all"},
+    {"--vulkan-layer", "", "keep what the driver's pipeline caches hold, also for programs that have none"},
     {"COMMAND", "", "the program and its arguments, behind --", "", false, true},
 };
 
@@ -372,7 +395,7 @@ const Command kRunCommand{
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
     "afterwards is kept as entries. What the program compiles with NVRTC is kept by a library that is "
     "preloaded in front of it. --opencl-layer does the same for OpenCL drivers whose own cache is not "
-    "adopted. "
+    "adopted, --vulkan-layer keeps Vulkan pipelines of drivers whose pipeline caches hold any. "
     "The exit code is the program's, 128 and the signal's number when one ended "
     "it, "
     "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "

@@ -209,7 +209,8 @@ class LARDER_API Cache {
   std::vector<std::string> problems() const;
 
  private:
-  friend class Adoption;  // counts what drivers used, not what it looked at
+  friend class Adoption;   // counts what drivers used, not what it looked at
+  friend class Pipelines;  // adds to what is kept
   explicit Cache(std::unique_ptr<CacheCore> core) noexcept;
   Result<Product> request(const Recipe& recipe, detail::AnyMaker maker, const Request& how);
 

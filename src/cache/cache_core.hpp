@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,9 @@ class CacheCore {
   std::optional<Product> look(const Recipe& recipe);
   // put() of what somebody had to make for want of it: counted as a request that made it, never explained.
   bool put_made(const Recipe& recipe, Bytes bytes, Nanoseconds cost);
+  // Puts what `change` makes of what is kept (null: nothing) in its place; nothing: all stays as it is.
+  // Processes take turns, as far as a held turn is worth waiting for. Not counted as a request that missed.
+  bool update(const Recipe& recipe, const std::function<std::optional<Made>(const Product*)>& change);
   bool remove(const Recipe& recipe, Reason why);
   Cleared clear(const Selector& selector);
   bool flush(std::chrono::nanoseconds deadline);
