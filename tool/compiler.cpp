@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> folders() {
   }
   result.push_back(own / ".." / "plugin");
   result.push_back(own / ".." / "plugin" / "runtime");
-  for (const char* const layer : {"nvrtc", "opencl"}) result.push_back(own / ".." / "layers" / layer);
+  for (const char* const layer : {"nvrtc", "opencl", "opengl"}) result.push_back(own / ".." / "layers" / layer);
   return result;
 }
 
