@@ -30,7 +30,7 @@ struct Blobs {
 };
 constexpr std::size_t kMissedMax = 1024;
 
-Blobs& blobs() noexcept {
+Blobs& blobs() {
   static auto* const all = new Blobs;
   return *all;
 }

@@ -4,7 +4,7 @@
 namespace larder::gl {
 
 void* hook_of(std::string_view name) noexcept {
-#define LARDER_GL_ROW(result, function, parameters) {#function, reinterpret_cast<void*>(&function)},
+#define LARDER_GL_ROW(result, function, parameters) {#function, reinterpret_cast<void*>(&(function))},
   static const std::pair<std::string_view, void*> kAll[] = {
       LARDER_GL_HOOKED(LARDER_GL_ROW) LARDER_EGL_HOOKED(LARDER_GL_ROW) LARDER_GLX_HOOKED(LARDER_GL_ROW)};
 #undef LARDER_GL_ROW

@@ -35,7 +35,7 @@ void lose_program(Name program, const char* why_not) noexcept {
 
 // Compiled if it is to be, and from then on not larder's to know.
 void lose_shader(const Functions& gl, Name shader) noexcept {
-  larder::gl::settle_shader(gl, shader);
+  larder::gl::compile_deferred(gl, shader);
   Objects::with_shader(shader, [](Shader& known) { known.source = known.compiled = nullptr; });
 }
 
@@ -90,7 +90,7 @@ EXPORT void glDeleteShader(Name shader) {
 EXPORT void glShaderSource(Name shader, int count, const char* const* strings, const int* lengths) {
   REAL();
   // What it was compiled from is about to go.
-  larder::gl::settle_shader(*gl, shader);
+  larder::gl::compile_deferred(*gl, shader);
   gl->glShaderSource(shader, count, strings, lengths);
   Objects::with_shader(shader, [&](Shader& known) {
     known.source = nullptr;
@@ -165,7 +165,7 @@ EXPORT void glGetShaderInfoLog(Name shader, int size, int* length, char* log) {
 EXPORT void glGetTranslatedShaderSourceANGLE(Name shader, int size, int* length, char* source) {
   REAL();
   if (gl->glGetTranslatedShaderSourceANGLE == nullptr) return;
-  larder::gl::settle_shader(*gl, shader);
+  larder::gl::compile_deferred(*gl, shader);
   gl->glGetTranslatedShaderSourceANGLE(shader, size, length, source);
 }
 
@@ -377,7 +377,7 @@ EXPORT void glLinkProgramARB(Name program) {
         known.log.reset();
         known.was_linked = true;
       })) {
-    larder::gl::settle_program(*gl, program);
+    larder::gl::compile_deferred_of(*gl, program);
   }
   gl->glLinkProgramARB(program);
 }
@@ -392,20 +392,20 @@ EXPORT void glValidateProgramARB(Name program) {
 EXPORT void glGetObjectParameterivARB(Name object, Enum what, int* value) {
   REAL();
   if (gl->glGetObjectParameterivARB == nullptr) return;
-  larder::gl::settle_shader(*gl, object);
+  larder::gl::compile_deferred(*gl, object);
   gl->glGetObjectParameterivARB(object, what, value);
 }
 
 EXPORT void glGetObjectParameterfvARB(Name object, Enum what, float* value) {
   REAL();
   if (gl->glGetObjectParameterfvARB == nullptr) return;
-  larder::gl::settle_shader(*gl, object);
+  larder::gl::compile_deferred(*gl, object);
   gl->glGetObjectParameterfvARB(object, what, value);
 }
 
 EXPORT void glGetInfoLogARB(Name object, int size, int* length, char* log) {
   REAL();
   if (gl->glGetInfoLogARB == nullptr) return;
-  larder::gl::settle_shader(*gl, object);
+  larder::gl::compile_deferred(*gl, object);
   gl->glGetInfoLogARB(object, size, length, log);
 }

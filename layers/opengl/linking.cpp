@@ -90,7 +90,7 @@ class Link {
   void link() {
     if (is_linked_) return;
     is_linked_ = true;
-    settle_program(gl_, program_);
+    compile_deferred_of(gl_, program_);
     Objects::with_program(program_, [](Program& program) { program.log.reset(); });
     gl_.glLinkProgram(program_);
     const bool is_good = program_number(gl_, program_, kLinkStatus) != 0;
@@ -182,11 +182,11 @@ std::optional<opengl::InfoLog> known_good(const Functions& gl, Enum kind, const 
 
 }  // namespace
 
-void settle_shader(const Functions& gl, Name shader) noexcept {
+void compile_deferred(const Functions& gl, Name shader) noexcept {
   bool is_deferred = false;
   Objects::with_shader(shader, [&](Shader& known) { is_deferred = known.is_deferred; });
   if (!is_deferred) return;
-  const MutexLock lock(settling_mutex());
+  const MutexLock lock(deferred_mutex());
   // Another thread may have had it compiled meanwhile.
   Objects::with_shader(shader, [&](Shader& known) { is_deferred = known.is_deferred; });
   if (!is_deferred) return;
@@ -194,14 +194,14 @@ void settle_shader(const Functions& gl, Name shader) noexcept {
   Objects::with_shader(shader, [](Shader& known) { known.is_deferred = false; });
 }
 
-void settle_program(const Functions& gl, Name program) noexcept {
+void compile_deferred_of(const Functions& gl, Name program) noexcept {
   try {
-    for (const Name shader : attached_to(gl, program)) settle_shader(gl, shader);
+    for (const Name shader : attached_to(gl, program)) compile_deferred(gl, shader);
   } catch (...) {  // no memory for a few names: as many as fit
     Name shaders[8]{};
     int count = 0;
     gl.glGetAttachedShaders(program, 8, &count, shaders);
-    for (int i = 0; i < count; ++i) settle_shader(gl, shaders[i]);
+    for (int i = 0; i < count; ++i) compile_deferred(gl, shaders[i]);
   }
 }
 

@@ -11,8 +11,8 @@ void compile_shader(const Functions& gl, Name shader) noexcept;
 void link_program(const Functions& gl, Name program) noexcept;
 
 // Has the driver compile the shader, if its host believes that it did.
-void settle_shader(const Functions& gl, Name shader) noexcept;
+void compile_deferred(const Functions& gl, Name shader) noexcept;
 // The same for all shaders that are attached to a program.
-void settle_program(const Functions& gl, Name program) noexcept;
+void compile_deferred_of(const Functions& gl, Name program) noexcept;
 
 }  // namespace larder::gl

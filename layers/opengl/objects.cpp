@@ -11,25 +11,25 @@ namespace {
 struct Contexts {
   Mutex mutex;     // of the map
   Mutex objects;   // of what groups hold
-  Mutex settling;  // of the driver's compilations of deferred shaders; the first to be taken
+  Mutex deferred;  // of the driver's compilations of deferred shaders; the first to be taken
   std::map<const void*, Context> contexts GUARDED_BY(mutex);
 };
 // Programs make contexts without end, mostly at the same addresses. One that is forgotten is unknown.
 constexpr std::size_t kContextsMax = 1024;
 
-Contexts& contexts() noexcept {
+Contexts& contexts() {
   static auto* const all = new Contexts;
   return *all;
 }
 void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
-  contexts().settling.lock();
+  contexts().deferred.lock();
   contexts().objects.lock();
   contexts().mutex.lock();
 }
 void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
   contexts().mutex.unlock();
   contexts().objects.unlock();
-  contexts().settling.unlock();
+  contexts().deferred.unlock();
 }
 
 // Who has made contexts that are known; nobody else need be asked.
@@ -91,8 +91,8 @@ Mutex& Objects::mutex() noexcept {
   return contexts().objects;
 }
 
-Mutex& settling_mutex() noexcept {
-  return contexts().settling;
+Mutex& deferred_mutex() noexcept {
+  return contexts().deferred;
 }
 
 }  // namespace larder::gl

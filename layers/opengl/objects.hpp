@@ -107,6 +107,6 @@ class Objects {
 };
 
 // Held while the driver compiles what was deferred: another thread that links with the same shader waits.
-Mutex& settling_mutex() noexcept;
+Mutex& deferred_mutex() noexcept;
 
 }  // namespace larder::gl

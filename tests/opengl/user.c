@@ -559,6 +559,20 @@ static void again(void) {
   free(text);
 }
 
+/* A source that changes after it was compiled, and before it is linked; with another TINT a program of its
+ * own. */
+static void changed(void) {
+  const char* text =
+      "#version 450\nin vec2 place; out vec4 first; void main() { first = vec4(place, 0.25, 1.0); }\n";
+  const char* other = "#version 450\nthis is no source";
+  const U fragment = shader(kFragment, text);
+  const U made = attached(shader(kVertex, kVertexText), fragment);
+  glShaderSource(fragment, 1, &other, NULL);
+  glBindAttribLocation(made, (U)(atof(tint) * 8), "at");
+  glLinkProgram(made);
+  say_program("of a source that changed before", made);
+}
+
 static void* in_thread(void* number) {
   char text[512];
   U vertex, fragment, made;
@@ -664,6 +678,9 @@ int main(int count, char** words) {
         break;
       case 'r':
         again();
+        break;
+      case 'v':
+        changed();
         break;
       case 'h':
         threads();

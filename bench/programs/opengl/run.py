@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What larder's layer for OpenGL gains and costs beside Mesa's own cache: bench/programs/opengl/run.py BUILD [ROUNDS].
+"""What larder's layer for OpenGL gains and costs beside Mesa's own cache: bench/programs/opengl/run.py BUILD [ROUNDS [PROGRAMS]].
 
-Processor time of a program that links 100 programs (and draws with each), in milliseconds; the arms of a round run one
+Processor time of a program that links PROGRAMS programs, 100 of them unless told (and draws with each), in milliseconds; the arms of a round run one
 after the other, in an order that turns; medians over the rounds. Mesa gives no binaries with its own cache switched off,
 so that where it is to be of no use its directory is empty at each start.
   cold      nothing is known, without larder
@@ -27,6 +27,7 @@ ARMS = ("cold", "cold+", "driver", "layer", "both", "adopted", "disabled")
 def main():
     build = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    programs = sys.argv[3] if len(sys.argv) > 3 else "100"
     larder = os.path.join(build, "tool/larder")
     layer = os.path.join(build, "layers/opengl/larder_opengl_layer.so")
     work = tempfile.mkdtemp(prefix="larder-bench-")
@@ -48,7 +49,7 @@ def main():
                 store += "-empty"
                 shutil.rmtree(store, ignore_errors=True)
             env = {**plain, "LARDER_DIR": store, "MESA_SHADER_CACHE_DIR": own}
-            command = [client, "100", what]
+            command = [client, programs, what]
             if arm in ("cold+", "layer", "both"):
                 command = [larder, "run", "--gl-layer", "--", *command]
             if arm == "adopted":
@@ -80,12 +81,12 @@ def main():
                     pictures.add(picture)
             if len(pictures) != 1:
                 sys.exit(f"the arms draw {len(pictures)} different pictures")
-            print(f"100 programs, {what}: median of {rounds}, processor ms (all, linking, drawing)")
+            print(f"{programs} programs, {what}: median of {rounds}, processor ms (all, linking, drawing)")
             for arm in ARMS:
                 print(f"  {arm:9}" + "".join(f" {median(each[i] for each in times[arm]):9.1f}" for i in range(3)))
             for one, other in (("layer", "driver"), ("both", "driver"), ("cold+", "cold"), ("disabled", "driver")):
                 ratios = [a[0] / b[0] for a, b in zip(times[one], times[other])]
-                print(f"  {one} / {other}: {median(ratios):.3f}")
+                print(f"  {one} / {other}: {median(ratios):.3f}", flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
