@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> folders() {
   }
   result.push_back(own / ".." / "plugin");
   result.push_back(own / ".." / "plugin" / "runtime");
-  for (const char* const layer : {"nvrtc", "opencl", "vulkan"})
+  for (const char* const layer : {"nvrtc", "opencl", "opengl", "vulkan"})
     result.push_back(own / ".." / "layers" / layer);
   return result;
 }

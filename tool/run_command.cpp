@@ -228,11 +228,16 @@ class Layers {
 #endif
     const Options& options = call.options();
     if (*options.disable || !*options.persistent || options.dir->empty()) return;
-    const std::string shim = find_part("larder_nvrtc_shim.so");
-    if (!shim.empty() && shim.find_first_of(": ") == std::string::npos) {
-      const std::string before = variable("LD_PRELOAD");
-      variables_.push_back("LD_PRELOAD=" + shim + (before.empty() ? "" : ":" + before));
+    // Both have a dlsym of their own, and the first of them knows how to ask the other.
+    std::string preloaded;
+    if (call.has("--gl-layer")) preloaded = preloadable("larder_opengl_layer.so");
+    if (call.has("--gl-layer") && preloaded.empty())
+      remarks_.emplace_back(
+          "opengl: larder_opengl_layer.so is not where larder is installed, or cannot be preloaded");
+    for (const std::string& each : {preloadable("larder_nvrtc_shim.so"), variable("LD_PRELOAD")}) {
+      if (!each.empty()) preloaded += (preloaded.empty() ? "" : ":") + each;
     }
+    if (preloaded != variable("LD_PRELOAD")) variables_.push_back("LD_PRELOAD=" + preloaded);
     if (call.has("--opencl-layer")) stand_before_drivers(std::string(call.value("--opencl-layer")));
     if (call.has("--vulkan-layer")) stand_before_vulkan();
     if (variables_.empty()) return;
@@ -260,14 +265,14 @@ class Layers {
   void report(Console& console) const {
     std::map<std::string, std::map<std::string, std::uint64_t>> outcomes;
     std::map<std::string, std::uint64_t> why_not;
-    Nanoseconds saved{0};
+    std::map<std::string, Nanoseconds> saved;
     std::ifstream lines(told_);
     for (std::string layer, outcome, cost, why;
          std::getline(lines, layer, '\t') && std::getline(lines, outcome, '\t') &&
          std::getline(lines, cost, '\t') && std::getline(lines, why);) {
       ++outcomes[layer][outcome];
       if (!why.empty()) ++why_not[layer + ": " + why];
-      if (outcome.ends_with("_hit")) saved += Nanoseconds(std::strtoll(cost.c_str(), nullptr, 10));
+      if (outcome.ends_with("_hit")) saved[layer] += Nanoseconds(std::strtoll(cost.c_str(), nullptr, 10));
     }
     for (const auto& [layer, of_layer] : outcomes) {
       std::uint64_t asked = 0;
@@ -280,7 +285,7 @@ class Layers {
       }
       console.err("larder: " + printable(layer) + ": " + std::to_string(asked) + " programs asked, " +
                   std::to_string(hits) + " hits (" + printable(tiers) + "); saved " +
-                  settings::readable_duration(saved) + '\n');
+                  settings::readable_duration(saved[layer]) + '\n');
     }
     for (const std::string& each : remarks_) console.err("larder: " + printable(each) + '\n');
     for (const auto& [why, count] : why_not) {
@@ -289,6 +294,12 @@ class Layers {
   }
 
  private:
+  // The path of a part; empty when it is not there, or the loader would split it.
+  static std::string preloadable(const char* part) {
+    std::string path = find_part(part);
+    return path.find_first_of(": ") == std::string::npos ? path : std::string();
+  }
+
   // OpenCL's loader separates layers by colons, and the one named last is asked first.
   void stand_before_drivers(const std::string& which) {
     const std::string layer = find_part("larder_opencl_layer.so");
@@ -380,6 +391,7 @@ constexpr Argument kArguments[] = {
     {"--report", "", "say at the end what was found and what was kept"},
     {"--opencl-layer", "WHICH",
      "keep OpenCL programs by their binaries: of drivers that are known to bear it, or of all", "known all"},
+    {"--gl-layer", "", "keep OpenGL programs by their binaries, for drivers that keep none themselves"},
     {"--vulkan-layer", "", "keep what the driver's pipeline caches hold, also for programs that have none"},
     {"COMMAND", "", "the program and its arguments, behind --", "", false, true},
 };
@@ -395,7 +407,9 @@ const Command kRunCommand{
     "directory of larder's for it: what is known of the driver lies there beforehand, and what is new "
     "afterwards is kept as entries. What the program compiles with NVRTC is kept by a library that is "
     "preloaded in front of it. --opencl-layer does the same for OpenCL drivers whose own cache is not "
-    "adopted, --vulkan-layer keeps Vulkan pipelines of drivers whose pipeline caches hold any. "
+    "adopted, --gl-layer for OpenGL programs through EGL and GLX, --vulkan-layer for Vulkan pipelines of "
+    "drivers "
+    "whose pipeline caches hold any. "
     "The exit code is the program's, 128 and the signal's number when one ended "
     "it, "
     "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "

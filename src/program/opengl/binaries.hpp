@@ -1,0 +1,65 @@
+// LinkedPrograms keeps what OpenGL drivers made of linked programs, and which shaders are known to compile.
+// It calls no OpenGL: who uses it says how a driver takes a binary and how it links. Any thread may call
+// anything at any time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "larder/detail/program_products.hpp"
+#include "larder/shader_status.hpp"
+
+namespace larder::opengl {
+
+// What OpenGL says of a shader or program after it was compiled or linked. `length` is its INFO_LOG_LENGTH:
+// drivers do not agree on that of an empty log.
+struct InfoLog {
+  std::int32_t length = 0;
+  std::string text{};
+  friend bool operator==(const InfoLog&, const InfoLog&) = default;
+};
+
+struct ProgramBinary {
+  std::uint32_t format = 0;
+  Bytes bytes{};  // empty: the driver gives none
+  InfoLog log{};
+};
+
+struct LinkAnswer {
+  bool was_linked = false;  // by the driver, from its shaders; well or not
+  Outcome outcome = Outcome::bypassed;
+  Reason reason = Reason::none;
+  Nanoseconds cost{0};
+  std::string why_not{};  // why it is not kept, when it is not
+  InfoLog log{};          // of a program that was taken from its binary
+};
+
+class LinkedPrograms {
+ public:
+  // `cache` outlives it.
+  explicit LinkedPrograms(Cache& cache) : cache_(cache), products_(&cache, false) {}
+
+  // Offers the driver what is kept of the program: `take` is false when it refuses; then that is removed, and
+  // the program linked again. Where nothing is kept, `link` links it: nothing when the linker says no, which
+  // is not remembered. A program that was not `was_linked` afterwards has been taken. Throws what `take` and
+  // `link` throw.
+  LinkAnswer get_or_link(const Recipe& recipe, std::span<const Text> texts,
+                         const std::function<bool(const ProgramBinary&)>& take,
+                         const std::function<std::optional<ProgramBinary>()>& link);
+
+  // The log of a shader that is known to compile; nothing for others.
+  std::optional<InfoLog> known_shader(const Recipe& shader);
+  // It compiled, and a program linked with it.
+  void keep_shader(const Recipe& shader, const InfoLog& log, Nanoseconds cost, std::string_view text);
+
+ private:
+  Cache& cache_;
+  detail::ProgramProducts products_;
+  // Shaders that compile with an empty log of length 0, which are most: for them nothing need be read.
+  ShaderStatus status_{{.unused_shaders_max = 16384}};
+};
+
+}  // namespace larder::opengl
