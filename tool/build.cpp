@@ -16,9 +16,7 @@
 namespace larder::tool {
 namespace {
 
-constexpr unsigned kReloadsMax = 100;
-
-constexpr Argument kArguments[] = {
+constexpr Argument kBuildArguments[] = {
     kBuildDirectory,
     kBuildFile,
     kBuildJobs,
@@ -305,7 +303,7 @@ const Command kBuildCommand{
     "(what a target is made of and for), commands (that make a target), compdb (a compilation database), "
     "deps (what "
     "commands were found to read), graph (for graphviz).",
-    kArguments,
+    kBuildArguments,
     false,
     false,
     run_build,
