@@ -17,3 +17,8 @@ target_compile_options(larder_warnings INTERFACE
 if(CMAKE_BUILD_TYPE STREQUAL "None")
   target_compile_options(larder_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
+# Several sources compiled as one are headers to GCC, whose types must not hold some of an anonymous namespace.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(larder_warnings INTERFACE
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>)
+endif()

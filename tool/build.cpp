@@ -17,9 +17,7 @@
 namespace larder::tool {
 namespace {
 
-constexpr unsigned kReloadsMax = 100;
-
-constexpr Argument kArguments[] = {
+constexpr Argument kBuildArguments[] = {
     kBuildDirectory,
     kBuildFile,
     kBuildJobs,
@@ -361,7 +359,7 @@ const Command kBuildCommand{
     "(what a target is made of and for), commands (that make a target), compdb (a compilation database), "
     "deps (what "
     "commands were found to read), graph (for graphviz).",
-    kArguments,
+    kBuildArguments,
     false,
     false,
     run_build,

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "settings/units.hpp"
+#include "tool/environment.hpp"
 
 namespace larder::tool {
 namespace {
@@ -19,12 +20,6 @@ bool read_count(const Call& call, std::string_view argument, unsigned& count) {
   const std::string_view text = call.value(argument);
   const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
-}
-
-// Those of the build itself: make's and ninja's, not larder's.
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 }  // namespace

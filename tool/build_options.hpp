@@ -34,6 +34,9 @@ inline constexpr Argument kBuildDebug{"--debug",
 inline constexpr Argument kBuildEnv{"--env", "NAME",
                                     "another environment variable that decides what commands make"};
 
+// A manifest that is made anew is read again so often before its build is given up.
+inline constexpr unsigned kReloadsMax = 100;
+
 // How many commands run at once unless somebody says it.
 unsigned default_build_jobs();
 // Reads the flags above. An exit code when one cannot be.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kSuggestAmongMax = 20'000;
 constexpr int kLockPauseMs = 20;  // until a lock that another build holds is tried again
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kLeftoverPatience{60};
 constexpr std::chrono::seconds kServerPatience{5};  // for what left the session: it may still write something
 constexpr std::chrono::milliseconds kListPause{500};
@@ -43,13 +43,13 @@ std::optional<int> wait_for_leftovers(Console& console, const std::string& direc
   build::Leftovers leftovers(directory);
   if (!leftovers.any()) return std::nullopt;
   has_waited = true;
-  const auto began = Clock::now();
+  const auto began = SteadyClock::now();
   auto listed = began;
   std::vector<build::Leftover> left = leftovers.list();
   console.err("larder: commands of a build that was killed still run: " + names_of(left) +
               "; this one begins when they have ended\n");
   do {
-    const auto now = Clock::now();
+    const auto now = SteadyClock::now();
     if (now - listed < kListPause) continue;
     listed = now;
     left = leftovers.list();

@@ -5,7 +5,7 @@
 namespace larder::tool {
 namespace {
 
-constexpr Argument kArguments[] = {
+constexpr Argument kCcArguments[] = {
     {"--profile-reuse", "",
      "build a program that records which functions would gain; see larder reuse-report"},
     {"--reuse-profile", "FILE", "choose functions and table sizes by what such a program left behind"},
@@ -82,7 +82,7 @@ const Command kCcCommand{
     "an execution profile, and those with a sanitizer unless --with-sanitizers is given, are compiled as if "
     "larder were not there. The exit code is the compiler's. -Rpass=larder-reuse and "
     "-Rpass-missed=larder-reuse say what was memoized, and what was not and why.",
-    kArguments,
+    kCcArguments,
     false,
     false,
     run_cc,

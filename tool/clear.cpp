@@ -152,7 +152,7 @@ int run_clear(Call& call) {
   return removal.is_complete() ? kDone : kNo;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kClearArguments[] = {
     {"--all", "", "everything"},
     kKindArgument,
     kProgramArgument,
@@ -171,7 +171,7 @@ const Command kClearCommand{
     "recent misses. It asks nothing; --dry-run says what would go. Running programs keep what they hold in "
     "memory. Counts stay. What could not be removed is named, and the exit code is 1 then. "
     "Interrupted, it has removed a part; run it again to go on.",
-    kArguments,
+    kClearArguments,
     true,
     false,
     run_clear,

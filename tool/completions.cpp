@@ -247,7 +247,7 @@ int run_completions(Call& call) {
   return kDone;
 }
 
-constexpr Argument kArguments[] = {{"SHELL", "", "the shell", "bash zsh fish", true}};
+constexpr Argument kCompletionsArguments[] = {{"SHELL", "", "the shell", "bash zsh fish", true}};
 
 }  // namespace
 
@@ -257,7 +257,7 @@ const Command kCompletionsCommand{"completions",
                                   "Prints a script that completes commands, flags and words: `source "
                                   "<(larder completions bash)`, or write it where "
                                   "your shell looks for completions.",
-                                  kArguments,
+                                  kCompletionsArguments,
                                   false,
                                   true,
                                   run_completions};

@@ -136,7 +136,7 @@ int run_config(Call& call) {
   return kDone;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kConfigArguments[] = {
     {"ACTION", "", "what to do; without it, show", "show check files"},
     {"NAME", "", "settings to show; without any, all", {}, false, true},
 };
@@ -150,7 +150,7 @@ const Command kConfigCommand{
     "Shows the settings with their values and where each value comes from. `check` prints "
     "what does not fit and exits with 1 when there is such a thing; `files` lists the config "
     "files.",
-    kArguments,
+    kConfigArguments,
     true,
     true,
     run_config};

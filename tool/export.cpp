@@ -99,7 +99,7 @@ int run_export(Call& call) {
   return tell_unread(call, unread_shards(*place)) ? kNo : kDone;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kExportArguments[] = {
     {"FILE", "", "the bundle to write; a bundle, or an empty file, that is there gives way"},
     {"--sign", "KEYFILE", "sign it with this secret key"},
     {"--new-key", "KEYFILE", "instead make a pair of keys: KEYFILE and KEYFILE.pub"},
@@ -120,7 +120,7 @@ const Command kExportCommand{
     "in and that the setting bundles uses as it is. The same entries make the same bytes. The bundle appears "
     "whole or not at all, so an interrupted export begins anew. What is there and is no bundle (a link, a "
     "device, a file of another kind) stays, and is an error. Exits with 1 when no entry is selected.",
-    kArguments,
+    kExportArguments,
     true,
     false,
     run_export,

@@ -222,7 +222,7 @@ int run_gc(Call& call) {
   return all.is_complete() ? kDone : kNo;
 }
 
-constexpr Argument kArguments[] = {{"--dry-run", "", "say what would go, and change nothing"}};
+constexpr Argument kGcArguments[] = {{"--dry-run", "", "say what would go, and change nothing"}};
 
 }  // namespace
 
@@ -234,7 +234,7 @@ const Command kGcCommand{
     "size-max, "
     "and files that dead writers left behind; compares the index with the directory. Programs do this by "
     "themselves, a little at a time. Interrupted, it has done a part; run it again to go on.",
-    kArguments,
+    kGcArguments,
     true,
     false,
     run_gc,

@@ -187,7 +187,7 @@ int run_import(Call& call) {
   return import.damaged.empty() && import.refused.empty() ? kDone : kNo;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kImportArguments[] = {
     {"BUNDLE", "", "the bundle to take in", {}, true},
     {"--check", "", "only say whether it could be used here, and why not"},
     {"--fact",
@@ -212,7 +212,7 @@ const Command kImportCommand{
     "says who signed the bundle and how many entries fit a machine of which --fact tells. Interrupted, it "
     "has "
     "taken in a part; run again, it passes over what is there.",
-    kArguments,
+    kImportArguments,
     true,
     false,
     run_import,

@@ -16,6 +16,8 @@ class KeptTexts {
  public:
   // No more than this is unpacked of one entry, so that the command stays within its memory.
   static constexpr std::uint64_t kSizeMax = std::uint64_t{16} << 20;
+  // Of one large text as JSON, unless more is asked for.
+  static constexpr std::size_t kShownMax = 64 * 1024;
 
   // Takes in what an entry's attachment holds; any bytes may be given.
   void add(std::string_view attachment);

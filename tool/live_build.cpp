@@ -11,7 +11,6 @@
 namespace larder::tool {
 namespace {
 
-constexpr unsigned kReloadsMax = 100;
 constexpr std::size_t kFailureMax = 64 * 1024;  // bytes of what failing commands said that are kept
 constexpr std::size_t kToldMax = 100'000;       // records of the log above what counts of it
 constexpr std::string_view kWaits = "larder: waiting for a change\n";

@@ -134,7 +134,7 @@ int run_ls(Call& call) {
   return kDone;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kLsArguments[] = {
     {"--largest", "", "the largest first"},
     {"--costliest", "", "those first that took longest to make"},
     {"--oldest", "", "those first that were unused for longest"},
@@ -153,7 +153,7 @@ const Command kLsCommand{
     "list the entries on disk",
     "Lists the entries of the disk tier, the most recently used first: key, size of the file, what making it "
     "cost, how long ago it was used (to within an hour), kind, and the short ones of its ingredients.",
-    kArguments,
+    kLsArguments,
     true,
     false,
     run_ls,

@@ -15,7 +15,7 @@
 namespace larder::tool {
 namespace {
 
-constexpr Argument kArguments[] = {
+constexpr Argument kReuseReportArguments[] = {
     {"FILE", "",
      "what a program built by larder cc --profile-reuse left behind; larder-reuse.profile when not given"},
 };
@@ -112,7 +112,7 @@ const Command kReuseReportCommand{
     "which functions a table would make faster",
     "Prints what a program built by larder cc --profile-reuse recorded, the most seconds to be saved first. "
     "Distinct keys are estimated, about 3 % off. The seconds assume a table that is large enough.",
-    kArguments,
+    kReuseReportArguments,
     true,
     false,
     run_report,

@@ -22,6 +22,7 @@
 #include "settings/units.hpp"
 #include "tool/command.hpp"
 #include "tool/compiler.hpp"
+#include "tool/environment.hpp"
 
 extern char** environ;
 
@@ -30,11 +31,6 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
-
-std::string variable(const char* name) {
-  const char* const value = ::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 volatile sig_atomic_t child_to_tell = 0;
 
@@ -387,7 +383,7 @@ int run_run(Call& call) {
   return code;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kRunArguments[] = {
     {"--report", "", "say at the end what was found and what was kept"},
     {"--opencl-layer", "WHICH",
      "keep OpenCL programs by their binaries: of drivers that are known to bear it, or of all", "known all"},
@@ -414,7 +410,7 @@ const Command kRunCommand{
     "it, "
     "127 when there is no such program and 126 when it cannot be started. With LARDER_DISABLE=1, or when "
     "anything of larder fails, the program is started as it would be without.",
-    kArguments,
+    kRunArguments,
     false,
     true,
     run_run};

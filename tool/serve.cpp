@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kPort = 8000;
 
-constexpr Argument kArguments[] = {
+constexpr Argument kServeArguments[] = {
     kBuildDirectory,
     kBuildFile,
     kBuildJobs,
@@ -98,7 +98,7 @@ const Command kServeCommand{
     "are. /.larder/events is the stream of server-sent events that it listens to. Sources, and whatever else "
     "no "
     "step makes, are not served. Exit code: as of `larder watch`.",
-    kArguments,
+    kServeArguments,
     false,
     false,
     run_serve,

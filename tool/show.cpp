@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kLinesShown = 8;  // of one text, unless --full
 constexpr std::size_t kHexShown = 24;   // bytes of what is no text
 constexpr std::size_t kLineMax = 4096;
-constexpr std::size_t kKeptShown = 64 * 1024;  // of one large text as JSON, unless --full
 
 // Lines of `text`, each behind `indent`, control characters escaped; without `full` no more than a few.
 std::string block(std::string_view text, std::string_view indent, bool full, unsigned width) {
@@ -41,7 +40,7 @@ std::string block(std::string_view text, std::string_view indent, bool full, uns
 // What is kept of the text of a large ingredient.
 std::string kept_text(const format::Text& kept, bool full, unsigned width) {
   std::string text;
-  if (!is_readable(as_bytes(beginning(kept.text, kKeptShown)))) {
+  if (!is_readable(as_bytes(beginning(kept.text, KeptTexts::kShownMax)))) {
     const BytesView bytes = as_bytes(kept.text);
     text = "    no text: " + hex_of(bytes, full ? bytes.size() : kHexShown) + '\n';
   } else {
@@ -73,7 +72,7 @@ std::string ingredient_text(const Ingredient& ingredient, const format::Text* ke
 }
 
 void show_json(const Call& call, const EntryInfo& info, const Recipe& recipe, const KeptTexts& texts) {
-  const std::size_t most = call.has("--full") ? KeptTexts::kSizeMax : kKeptShown;
+  const std::size_t most = call.has("--full") ? KeptTexts::kSizeMax : KeptTexts::kShownMax;
   Json json = begin_json();
   json.member("key", info.key.hex())
       .member("kind", recipe.kind())
@@ -144,7 +143,7 @@ int run_show(Call& call) {
   return kDone;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kShowArguments[] = {
     {"KEY", "", "the entry's key, or the first digits of it", {}, true},
     {"--full", "", "show long texts whole"},
 };
@@ -160,7 +159,7 @@ const Command kShowCommand{"show",
                            "where it was kept. Long texts are cut unless --full is given. "
                            "Exits with 1 when there is no "
                            "such entry.",
-                           kArguments,
+                           kShowArguments,
                            true,
                            false,
                            run_show,

@@ -153,7 +153,7 @@ int run_verify(Call& call) {
   return pass.damaged.empty() && pass.unread.empty() ? kDone : kNo;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kVerifyArguments[] = {
     {"--remove", "", "remove what is truncated or corrupt; the last few small ones are kept in damaged/"},
     {"--continue", "", "go on where an interrupted pass stopped"},
 };
@@ -168,7 +168,7 @@ const Command kVerifyCommand{
     "cannot be looked into, and exits with 1 when there is any. "
     "Changes no entry without --remove. An interrupted pass leaves a mark: --continue goes on there, and its "
     "figures are those of the rest.",
-    kArguments,
+    kVerifyArguments,
     true,
     false,
     run_verify,

@@ -7,7 +7,7 @@
 namespace larder::tool {
 namespace {
 
-constexpr Argument kArguments[] = {
+constexpr Argument kWatchArguments[] = {
     kBuildDirectory,
     kBuildFile,
     kBuildJobs,
@@ -88,7 +88,7 @@ const Command kWatchCommand{
     "until it is interrupted. Exit code: 0 stopped, 2 the manifest or "
     "the "
     "command line is wrong or nothing can be watched, 130 interrupted while it built for the first time.",
-    kArguments,
+    kWatchArguments,
     false,
     false,
     run_watch,

@@ -18,7 +18,6 @@ namespace larder::tool {
 namespace {
 
 constexpr std::size_t kTextMax = 16 * 1024;
-constexpr std::size_t kKeptShown = 64 * 1024;  // of one large text as JSON
 
 // The kept entry that differs least from what was missed.
 struct Neighbour {
@@ -87,11 +86,11 @@ void write_change(Json& json, const IngredientChange& change, const KeptTexts& t
   json.begin_object().member("change", name(change.change)).member("name", change.name());
   if (change.place_before != kNoPlace) {
     json.member("place_before", change.place_before).key("before");
-    write_ingredient(json, change.before, texts.of(change.before), kKeptShown);
+    write_ingredient(json, change.before, texts.of(change.before), KeptTexts::kShownMax);
   }
   if (change.place_after != kNoPlace) {
     json.member("place_after", change.place_after).key("after");
-    write_ingredient(json, change.after, texts.of(change.after), kKeptShown);
+    write_ingredient(json, change.after, texts.of(change.after), KeptTexts::kShownMax);
   }
   json.end_object();
 }
@@ -238,7 +237,7 @@ int run_why(Call& call) {
   return kDone;
 }
 
-constexpr Argument kArguments[] = {
+constexpr Argument kWhyArguments[] = {
     {"KEY", "", "the key of what was missed, the first digits of it, or `last`; without it, last"},
     {"--list", "", "list the misses that are remembered"},
 };
@@ -254,7 +253,7 @@ const Command kWhyCommand{"why",
                           "Entries made before the miss are preferred. Exits "
                           "with 1 when no such miss is "
                           "remembered.",
-                          kArguments,
+                          kWhyArguments,
                           true,
                           false,
                           run_why,

@@ -23,10 +23,10 @@ Dlsym next_dlsym() noexcept {
 
 constinit Mutex slots_mutex;
 
-void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void lock_slots() noexcept NO_THREAD_SAFETY_ANALYSIS {
   slots_mutex.lock();
 }
-void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void unlock_slots() noexcept NO_THREAD_SAFETY_ANALYSIS {
   slots_mutex.unlock();
 }
 
@@ -41,7 +41,7 @@ Library& Library::of_slot(int slot) noexcept {
   alignas(Library) static std::byte room[kSlots][sizeof(Library)];
   static Library* const all = [] {
     for (auto& place : room) new (place) Library;
-    at_fork(6, {before_fork, after_fork, after_fork});
+    at_fork(6, {lock_slots, unlock_slots, unlock_slots});
     return std::launder(reinterpret_cast<Library*>(room));
   }();
   return all[slot];

@@ -14,10 +14,10 @@ Table& table() {
   static auto* const all = new Table;
   return *all;
 }
-void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void lock_table() noexcept NO_THREAD_SAFETY_ANALYSIS {
   table().mutex.lock();
 }
-void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void unlock_table() noexcept NO_THREAD_SAFETY_ANALYSIS {
   table().mutex.unlock();
 }
 
@@ -36,7 +36,7 @@ std::shared_ptr<HostProgram> find_program(int slot, nvrtc::Program program) noex
 
 void add_program(int slot, nvrtc::Program program, std::shared_ptr<HostProgram> host) {
   Table& all = table();
-  at_fork(7, {before_fork, after_fork, after_fork});
+  at_fork(7, {lock_table, unlock_table, unlock_table});
   const MutexLock lock(all.mutex);
   all.programs.insert_or_assign({slot, program}, std::move(host));
 }

@@ -28,4 +28,11 @@ const Clock& Clock::system() noexcept {
   return machine_clock;
 }
 
+void pause(std::chrono::nanoseconds time) noexcept {
+  timespec rest{};
+  rest.tv_sec = static_cast<time_t>(time.count() / kSecondNs);
+  rest.tv_nsec = static_cast<long>(time.count() % kSecondNs);
+  ::nanosleep(&rest, nullptr);
+}
+
 }  // namespace larder

@@ -9,9 +9,14 @@
 
 namespace larder {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
 inline std::int64_t to_ns(const timespec& time) noexcept {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  return std::int64_t{time.tv_sec} * kSecondNs + time.tv_nsec;
 }
+
+// Sleeps so long, or until a signal comes.
+void pause(std::chrono::nanoseconds time) noexcept;
 
 class Clock {
  public:

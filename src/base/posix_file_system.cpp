@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/clock.hpp"
 #include "base/file_system.hpp"
 #include "base/hot.hpp"
 
@@ -115,10 +116,9 @@ class PosixFileSystem final : public FileSystem {
     return retried([&] { return ::fchmod(fd, mode); });
   }
   int set_times(int fd, std::int64_t unix_ns) noexcept override {
-    constexpr std::int64_t kSecond = 1'000'000'000;
     timespec time{};
-    time.tv_sec = unix_ns / kSecond - (unix_ns % kSecond < 0 ? 1 : 0);
-    time.tv_nsec = unix_ns - time.tv_sec * kSecond;
+    time.tv_sec = unix_ns / kSecondNs - (unix_ns % kSecondNs < 0 ? 1 : 0);
+    time.tv_nsec = unix_ns - time.tv_sec * kSecondNs;
     const timespec both[2] = {time, time};
     return retried([&] { return ::futimens(fd, both); });
   }

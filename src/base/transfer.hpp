@@ -4,12 +4,14 @@
 #include <cstdint>
 
 #include "base/file_system.hpp"
+#include "base/hot.hpp"
 #include "larder/bytes.hpp"
 
 namespace larder {
 
 // 0 when `size` bytes were read, 1 when the file ended before, else minus errno.
-int read_fully(FileSystem& files, int fd, std::byte* to, std::uint64_t size, std::uint64_t offset) noexcept;
+LARDER_HOT int read_fully(FileSystem& files, int fd, std::byte* to, std::uint64_t size,
+                          std::uint64_t offset) noexcept;
 
 // 0, or minus errno; then some of it may be written.
 int write_fully(FileSystem& files, int fd, BytesView bytes, std::uint64_t offset) noexcept;

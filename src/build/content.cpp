@@ -17,7 +17,6 @@
 namespace larder::build {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kReadAtOnce = 64 * 1024;
 
 // So that an empty file, an empty directory and a device differ.
@@ -94,8 +93,8 @@ std::int64_t file_clock_ns() noexcept {
 
 bool is_settled(const Fingerprint& print, std::int64_t now_ns) noexcept {
   const std::int64_t latest = std::max(print.changed_ns, print.modified_ns);
-  const bool is_coarse = print.changed_ns % kSecond == 0;
-  return latest + (is_coarse ? 3 * kSecond : 0) < now_ns;
+  const bool is_coarse = print.changed_ns % kSecondNs == 0;
+  return latest + (is_coarse ? 3 * kSecondNs : 0) < now_ns;
 }
 
 Seen look_at(const char* path, int directory) noexcept {

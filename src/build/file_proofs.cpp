@@ -6,12 +6,11 @@
 
 #include <cerrno>
 
+#include "build/paths.hpp"
 #include "recipe/canonical.hpp"
 
 namespace larder::build {
 namespace {
-
-constexpr std::string_view kSystem = "/usr/";  // what lies there asks after its own
 
 struct Unsure {
   std::string_view word;
@@ -29,7 +28,7 @@ constexpr Unsure kUnsure[] = {
 
 std::string_view why_unsure(std::string_view path, std::string_view text) noexcept {
   for (const Unsure& each : kUnsure)
-    if ((each.counts_in_system || !path.starts_with(kSystem)) && text.find(each.word) != text.npos)
+    if ((each.counts_in_system || !path.starts_with(kPackagesPlace)) && text.find(each.word) != text.npos)
       return each.why;
   return {};
 }

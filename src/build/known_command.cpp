@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "build/command_line.hpp"
+#include "build/ingredients.hpp"
 #include "build/manifest.hpp"
 #include "build/paths.hpp"
 
@@ -120,24 +121,6 @@ void sort_once(std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-std::string find_program(const std::string& name) {
-  if (name.find('/') != name.npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
-  while (!rest.empty()) {
-    const std::size_t colon = rest.find(':');
-    std::string candidate(rest.substr(0, colon));
-    rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
-    if (!candidate.empty()) candidate += '/';
-    candidate += name;
-    struct stat status {};
-    if (::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-  }
-  return {};
-}
 
 std::string KnownCommands::output_of(const std::string& command) {
   Processes processes(signals_);

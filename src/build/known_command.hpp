@@ -37,7 +37,4 @@ class KnownCommands {
   std::unordered_map<std::string, std::vector<std::string>> tools_;
 };
 
-// Where a program called `name` is found as a shell finds it; empty: nowhere.
-std::string find_program(const std::string& name);
-
 }  // namespace larder::build

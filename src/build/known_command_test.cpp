@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "build/ingredients.hpp"
+
 namespace larder::build {
 namespace {
 

@@ -15,7 +15,7 @@
 namespace larder::build {
 namespace {
 
-constexpr std::string_view kMagic = "larder build log";
+constexpr std::string_view kLogMagic = "larder build log";
 constexpr std::size_t kFrameEnough = 64 * 1024;  // pending bytes are written beyond this
 constexpr std::size_t kGiveBack = 1 << 20;       // of a log that is read; whole pages
 
@@ -24,9 +24,9 @@ enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget };
 using format::append_integer;
 
 // Takes what a record has one after the other; `is_good` turns false where there are not enough bytes.
-class Reader {
+class RecordReader {
  public:
-  explicit Reader(std::string_view text) noexcept : rest_(as_bytes(text)) {}
+  explicit RecordReader(std::string_view text) noexcept : rest_(as_bytes(text)) {}
   bool is_at_end() const noexcept { return !good_ || rest_.at_end(); }
   bool is_good() const noexcept { return good_; }
   template <typename Integer>
@@ -53,16 +53,16 @@ class LogReader {
 
   // False when something in it is not as it should be; what came before that is taken.
   bool take_frame(std::string_view payload) {
-    Reader reader(payload);
+    RecordReader reader(payload);
     while (!reader.is_at_end())
       if (!take_record(reader)) return false;
     return true;
   }
 
  private:
-  bool take_record(Reader& reader);
-  bool take_run(Reader& reader);
-  Digest take_digest(Reader& reader) {
+  bool take_record(RecordReader& reader);
+  bool take_run(RecordReader& reader);
+  Digest take_digest(RecordReader& reader) {
     Digest digest;
     digest.low = reader.take<std::uint64_t>();
     digest.high = reader.take<std::uint64_t>();
@@ -76,7 +76,7 @@ class LogReader {
   std::vector<ContentId> ids_;
 };
 
-bool LogReader::take_record(Reader& reader) {
+bool LogReader::take_record(RecordReader& reader) {
   switch (reader.take<char>()) {
     case kPath: {
       const auto size = reader.take<std::uint32_t>();
@@ -120,7 +120,7 @@ bool LogReader::take_record(Reader& reader) {
   }
 }
 
-bool LogReader::take_run(Reader& reader) {
+bool LogReader::take_run(RecordReader& reader) {
   const auto path = reader.take<std::uint32_t>();
   Run run;
   run.command = take_digest(reader);
@@ -149,7 +149,7 @@ bool LogReader::take_run(Reader& reader) {
 }
 
 std::string header() {
-  std::string payload(kMagic);
+  std::string payload(kLogMagic);
   append_integer(payload, kLogVersion);
   std::string frame;
   format::append_frame(frame, payload);

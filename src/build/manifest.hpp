@@ -28,6 +28,8 @@ inline constexpr std::size_t kExpansionMax = std::size_t{8} << 20;
 inline constexpr std::size_t kExpansionPerByte = 64;
 // References that a rule's variable may come to when the others are put in.
 inline constexpr std::size_t kReferencesMax = 1'000'000;
+// Aliases of aliases are followed so far.
+inline constexpr unsigned kAliasDepthMax = 64;
 // Files that are included, each time counted.
 inline constexpr std::size_t kIncludesMax = 1'000'000;
 

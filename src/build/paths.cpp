@@ -19,6 +19,12 @@ std::string taken(char* text) {
 
 }  // namespace
 
+std::string_view parent_of(std::string_view path) noexcept {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return {};
+  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
+}
+
 std::string working_directory() {
   return taken(::getcwd(nullptr, 0));
 }

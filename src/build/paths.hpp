@@ -19,6 +19,12 @@ using StepId = std::uint32_t;
 void make_canonical(std::string& path);
 bool is_canonical(std::string_view path) noexcept;
 
+// Of `a/b`: `a`; of `a`: the empty path, which is the working directory; of `/a`: `/`.
+std::string_view parent_of(std::string_view path) noexcept;
+
+// What the system's packages installed lies below.
+inline constexpr std::string_view kPackagesPlace = "/usr/";
+
 // Empty when nothing can be said.
 std::string working_directory();
 // Where `path` leads, all links followed; empty when it leads nowhere.

@@ -6,13 +6,6 @@
 #include "build/text_file.hpp"
 
 namespace larder::build {
-namespace {
-
-bool is_open_state(State state) noexcept {
-  return state == State::waiting || state == State::due || state == State::running || state == State::failed;
-}
-
-}  // namespace
 
 void Plan::append_discovered(StepId step, std::vector<TargetId>& targets) const {
   const auto learned = learned_.find(step);

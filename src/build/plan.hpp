@@ -27,6 +27,10 @@ enum class State : std::uint8_t {
 constexpr bool is_made(State state) noexcept {
   return state == State::clean || state == State::done;
 }
+// Whether something is still to be done for it, or failed to be.
+constexpr bool is_open_state(State state) noexcept {
+  return state == State::waiting || state == State::due || state == State::running || state == State::failed;
+}
 
 enum class Cause : std::uint8_t {
   none,

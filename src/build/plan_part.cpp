@@ -11,13 +11,6 @@
 #include "build/plan.hpp"
 
 namespace larder::build {
-namespace {
-
-bool is_open_state(State state) noexcept {
-  return state == State::waiting || state == State::due || state == State::running || state == State::failed;
-}
-
-}  // namespace
 
 template <typename Visit>
 void Plan::each_consumer(TargetId target, const Visit& visit) const {

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::string_view kProduct = "build-step";
 constexpr std::string_view kClosures = "build-step-files";
-constexpr unsigned kAliasDepthMax = 32;
 constexpr std::string_view kNothingKept = "nothing is kept of it with these inputs";
 
 Recipe recipe_of(std::string_view kind, const Restorer::Asked& asked) {

@@ -28,7 +28,7 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_ino == second.st_ino;
 }
 
-bool is_name_char(char c) {
+bool is_file_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
          c == '-' || c == '+' || c == '~' || c == '@' || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -118,7 +118,7 @@ std::string Root::portable(std::string_view text) const {
       const std::string& path = paths_[i];
       if (!text.substr(at).starts_with(path)) continue;
       // What goes on there is a longer name, of something else.
-      if (at + path.size() < text.size() && is_name_char(text[at + path.size()])) continue;
+      if (at + path.size() < text.size() && is_file_name_char(text[at + path.size()])) continue;
       if (which == paths_.size() || path.size() > paths_[which].size()) which = i;
     }
     if (which != paths_.size()) {

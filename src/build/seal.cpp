@@ -18,7 +18,7 @@ namespace {
 
 using format::append_integer;
 
-constexpr std::string_view kMagic = "larder build seal";
+constexpr std::string_view kSealMagic = "larder build seal";
 constexpr std::uint32_t kGroup = 256;
 constexpr std::size_t kManyGroups = 3;
 constexpr std::size_t kDigestSize = 16;
@@ -46,9 +46,9 @@ void append_digest(std::string& to, const Digest& digest) {
   append_integer(to, digest.high);
 }
 
-class Reader {
+class SealReader {
  public:
-  explicit Reader(std::string_view bytes) noexcept : rest_(as_bytes(bytes)) {}
+  explicit SealReader(std::string_view bytes) noexcept : rest_(as_bytes(bytes)) {}
   std::uint32_t number() noexcept {
     std::uint32_t value = 0;
     good_ = good_ && rest_.read(value);
@@ -98,7 +98,7 @@ class Looker {
   int fd_ = -1;
 };
 
-bool are_files_unbroken(Reader& reader) {
+bool are_files_unbroken(SealReader& reader) {
   const std::uint32_t files = reader.number();
   const std::uint32_t size = reader.number();
   const std::uint32_t groups = reader.number();
@@ -125,7 +125,7 @@ bool are_files_unbroken(Reader& reader) {
     for (std::size_t i = 0; i < count; ++i, path += std::strlen(path) + 1)
       prints[i] = looker.look(path).print;
     if (digest_of_prints(std::span(prints).first(count)) !=
-        Reader(digests.substr(group * kDigestSize)).digest())
+        SealReader(digests.substr(group * kDigestSize)).digest())
       is_broken.store(true, std::memory_order_relaxed);
   });
   return !is_broken;
@@ -135,7 +135,7 @@ bool are_files_unbroken(Reader& reader) {
 
 SealMaker::SealMaker(const Asked& asked, const std::set<std::string, std::less<>>& variables,
                      const std::map<std::string, std::string, std::less<>>& programs)
-    : head_(kMagic) {
+    : head_(kSealMagic) {
   append_integer(head_, kSealVersion);
   append_digest(head_, asked.surroundings);
   append_integer(head_, static_cast<std::uint32_t>(asked.words.size()));
@@ -179,10 +179,10 @@ std::string SealMaker::finish() && {
 }
 
 bool is_unbroken(std::string_view seal, const Asked& asked) {
-  if (seal.size() < kMagic.size() + kDigestSize || !seal.starts_with(kMagic)) return false;
+  if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return false;
   const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
-  if (Reader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return false;
-  Reader reader(bytes.substr(kMagic.size()));
+  if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return false;
+  SealReader reader(bytes.substr(kSealMagic.size()));
   if (reader.number() != kSealVersion || reader.digest() != asked.surroundings) return false;
   if (reader.number() != asked.words.size()) return false;
   for (const std::string& word : asked.words)

@@ -8,16 +8,6 @@
 #include "build/paths.hpp"
 
 namespace larder::build {
-namespace {
-
-constexpr std::string_view kSystem = "/usr/";  // its headers stand beside each other in one package
-
-std::string parent_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == path.npos ? std::string() : std::string(path.substr(0, slash));
-}
-
-}  // namespace
 
 // As they are now: listed again unless its fingerprint proves that nothing came or went.
 const std::unordered_set<std::string>& Shadows::names_in(const std::string& directory) {
@@ -43,7 +33,7 @@ std::vector<std::string> Shadows::look(const std::vector<std::string>& found,
   for (std::string& place : places)
     if (place == ".") place.clear();
   for (const std::string& path : found)
-    if (!path.starts_with(kSystem)) places.push_back(parent_of(path));
+    if (!path.starts_with(kPackagesPlace)) places.emplace_back(parent_of(path));
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
 
@@ -72,9 +62,9 @@ std::vector<std::string> Shadows::look(const std::vector<std::string>& found,
           if (there.kind != Kind::file && (*form == '\0' || there.kind != Kind::directory)) continue;
           if (!is_settled(there.print, began_ns)) is_late = true;
           // Directories that were moved there with what is in them.
-          for (std::string above = parent_of(candidate); above.size() > places[i].size();
+          for (std::string_view above = parent_of(candidate); above.size() > places[i].size();
                above = parent_of(above))
-            if (!is_settled(look_at(above.c_str()).print, began_ns)) is_late = true;
+            if (!is_settled(look_at(std::string(above).c_str()).print, began_ns)) is_late = true;
           shadows.push_back(std::move(candidate));
         }
       }

@@ -13,21 +13,15 @@ namespace {
 
 using trace::Touch;
 
-constexpr unsigned kAliasDepthMax = 64;
-constexpr std::array<std::string_view, 3> kSystem = {"/proc/", "/sys/", "/dev/"};
+constexpr std::array<std::string_view, 3> kKernelPlaces = {"/proc/", "/sys/", "/dev/"};
 
 bool is_below(std::string_view path, std::string_view directory) {
   return path.size() > directory.size() && path.starts_with(directory) &&
          (directory.ends_with('/') || path[directory.size()] == '/');
 }
 
-std::string_view parent_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 || slash == path.npos ? std::string_view("/") : path.substr(0, slash);
-}
-
-bool has_system_place(std::string_view path) {
-  return std::any_of(kSystem.begin(), kSystem.end(),
+bool is_in_kernel_place(std::string_view path) {
+  return std::any_of(kKernelPlaces.begin(), kKernelPlaces.end(),
                      [&](std::string_view system) { return path.starts_with(system); });
 }
 
@@ -102,7 +96,7 @@ Undeclared::Found Undeclared::look(const Step& step, const trace::Report& report
     for (const TargetId input : *targets) declare_input(inputs, input, 0);
 
   const auto is_output = [&](std::string_view path) {
-    for (; path != "/"; path = parent_of(path))  // a directory may be one
+    for (; !path.empty() && path != "/"; path = parent_of(path))  // a directory may be one
       if (outputs.contains(std::string(path))) return true;
     return false;
   };
@@ -112,7 +106,7 @@ Undeclared::Found Undeclared::look(const Step& step, const trace::Report& report
     if ((touched.uses & (trace::kWritten | trace::kRemoved)) != 0) busy.insert(parent_of(touched.path));
   for (const Touch& touched : report.touches) {
     const std::string& path = touched.path;
-    if (has_system_place(path)) continue;
+    if (is_in_kernel_place(path)) continue;
     const bool is_ours = is_in_tree(path);
     const bool changes = (touched.uses & (trace::kWritten | trace::kRemoved)) != 0;
     if (!is_ours && !changes) continue;

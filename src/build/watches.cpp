@@ -30,13 +30,6 @@ constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVE
 // After these a file is whole, as far as one can know.
 constexpr std::uint32_t kSure = IN_CLOSE_WRITE | IN_MOVED_TO | IN_ATTRIB;
 
-// Of `a/b`: `a`; of `a`: the empty path, which is the working directory; of `/a`: `/`.
-std::string_view parent_of(std::string_view path) noexcept {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return {};
-  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
-}
-
 // Whether there is a directory above that is told by another path: `..` has one that nobody names.
 bool has_parent(std::string_view path) noexcept {
   return !path.empty() && path != "/" && path != "." && path != ".." && !path.ends_with("/..");

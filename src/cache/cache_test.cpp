@@ -20,11 +20,10 @@
 namespace larder {
 namespace {
 
+using testing::kLong;
 using testing::options_in;
 using testing::recipe_of;
 using testing::ScratchDirectory;
-
-constexpr auto kLong = std::chrono::seconds(20);
 
 TEST(Cache, MakesOnceAndThenHitsMemory) {
   Cache cache = Cache::open();

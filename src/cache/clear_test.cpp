@@ -12,11 +12,11 @@
 namespace larder {
 namespace {
 
+using testing::kLong;
+using testing::open_store;
 using testing::options_in;
 using testing::recipe_of;
 using testing::ScratchDirectory;
-
-constexpr auto kLong = std::chrono::seconds(20);
 
 Recipe source_at(std::string_view path) {
   return Recipe("compile").add("path", path).add("options", "-O2");
@@ -25,14 +25,6 @@ Recipe source_at(std::string_view path) {
 bool make(Cache& cache, const Recipe& recipe) {
   const auto made = cache.get_or_make(recipe, [] { return std::string("product"); });
   return made && made->outcome == Outcome::made;
-}
-
-std::unique_ptr<Store> open_store(const ScratchDirectory& scratch) {
-  StoreOptions options;
-  options.root = scratch.path() + "/store";
-  options.lock_directory = scratch.path() + "/run";
-  auto store = Store::open(std::move(options));
-  return store ? std::move(*store) : nullptr;
 }
 
 TEST(ClearByPath, TakesWhatIsMadeFromFilesBelowItAndNothingElse) {

@@ -10,17 +10,17 @@
 namespace larder {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kHeadSize = 1 + 8 + 8 * CounterTotals::kWords;
+constexpr std::uint8_t kCountsVersion = 1;
+constexpr std::size_t kCountsHeadSize = 1 + 8 + 8 * CounterTotals::kWords;
 // So many bytes gather before they become old, and are folded once nobody can still be appending to them.
 constexpr std::uint64_t kGatherMax = 256 * 1024;
 constexpr std::size_t kReadMax = std::size_t{4} << 20;
 constexpr std::int64_t kOldAfter = 10'000'000'000;
 
 std::string encode(const CounterTotals& totals, const HistogramSet& histograms, std::int64_t at) {
-  std::string payload(kHeadSize, '\0');
+  std::string payload(kCountsHeadSize, '\0');
   auto* const bytes = reinterpret_cast<std::byte*>(payload.data());
-  format::store(bytes, kVersion);
+  format::store(bytes, kCountsVersion);
   format::store(bytes + 1, at);
   for (std::size_t i = 0; i < CounterTotals::kWords; ++i) format::store(bytes + 9 + 8 * i, totals.words[i]);
   return payload + histograms.encode();
@@ -28,8 +28,8 @@ std::string encode(const CounterTotals& totals, const HistogramSet& histograms, 
 
 // False when the payload is of another version or kind.
 bool add(Counts& counts, std::string_view payload) {
-  if (payload.size() < kHeadSize || payload.front() != static_cast<char>(kVersion)) return false;
-  if (!counts.histograms->add(payload.substr(kHeadSize))) return false;
+  if (payload.size() < kCountsHeadSize || payload.front() != static_cast<char>(kCountsVersion)) return false;
+  if (!counts.histograms->add(payload.substr(kCountsHeadSize))) return false;
   const std::byte* const bytes = as_bytes(payload).data();
   const auto at = format::load<std::int64_t>(bytes + 1);
   counts.since_unix_ns = counts.since_unix_ns == 0 ? at : std::min(counts.since_unix_ns, at);

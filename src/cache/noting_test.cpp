@@ -21,17 +21,10 @@
 namespace larder {
 namespace {
 
+using testing::open_store;
 using testing::options_in;
 using testing::recipe_of;
 using testing::ScratchDirectory;
-
-std::unique_ptr<Store> open_store(const ScratchDirectory& scratch) {
-  StoreOptions options;
-  options.root = scratch.path() + "/store";
-  options.lock_directory = scratch.path() + "/run";
-  auto store = Store::open(std::move(options));
-  return store ? std::move(*store) : nullptr;
-}
 
 Result<Product> make(Cache& cache, std::string_view name, const Request& how = {}) {
   return cache.get_or_make(

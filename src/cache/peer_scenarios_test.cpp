@@ -15,11 +15,10 @@
 namespace larder {
 namespace {
 
+using testing::kLong;
 using testing::options_in;
 using testing::recipe_of;
 using testing::ScratchDirectory;
-
-constexpr auto kLong = std::chrono::seconds(20);
 
 class PeerScenariosTest : public ::testing::Test {
  protected:

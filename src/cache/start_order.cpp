@@ -10,10 +10,10 @@
 namespace larder {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kOrderVersion = 1;
 constexpr std::uint8_t kLoadFirst = 1;
 constexpr std::size_t kEntrySize = 17;
-constexpr std::size_t kNoteMax = 1 + StartOrder::kMax * kEntrySize + format::kFrameHeaderSize;
+constexpr std::size_t kOrderNoteMax = 1 + StartOrder::kMax * kEntrySize + format::kFrameHeaderSize;
 
 std::string note_name(std::string_view program) {
   const std::uint64_t hash = format::checksum(as_bytes(program)).low;
@@ -26,7 +26,7 @@ std::string encode_start_order(std::vector<FirstUse> uses) {
   std::stable_partition(uses.begin(), uses.end(), [](const FirstUse& use) { return use.load_first; });
   std::string payload(1 + uses.size() * kEntrySize, '\0');
   auto* at = reinterpret_cast<std::byte*>(payload.data());
-  format::store(at++, kVersion);
+  format::store(at++, kOrderVersion);
   for (const FirstUse& use : uses) {
     format::store(at, use.load_first ? kLoadFirst : std::uint8_t{0});
     format::store(at + 1, use.key.high);
@@ -41,7 +41,7 @@ std::string encode_start_order(std::vector<FirstUse> uses) {
 std::vector<FirstUse> decode_start_order(std::string_view note) {
   std::vector<FirstUse> uses;
   format::for_each_frame(note, [&](std::string_view payload) {
-    if (payload.size() % kEntrySize != 1 || payload.front() != static_cast<char>(kVersion)) return true;
+    if (payload.size() % kEntrySize != 1 || payload.front() != static_cast<char>(kOrderVersion)) return true;
     const std::byte* at = as_bytes(payload).data() + 1;
     for (std::size_t i = 0; i < payload.size() / kEntrySize; ++i, at += kEntrySize) {
       uses.push_back({.key = {format::load<std::uint64_t>(at + 1), format::load<std::uint64_t>(at + 9)},
@@ -77,7 +77,7 @@ void StartOrder::save(const Notes& notes, std::string_view program) {
 }
 
 std::vector<FirstUse> read_start_order(const Notes& notes, std::string_view program) {
-  return decode_start_order(notes.read(note_name(program), kNoteMax));
+  return decode_start_order(notes.read(note_name(program), kOrderNoteMax));
 }
 
 void clear_start_order(const Notes& notes, std::string_view program) {

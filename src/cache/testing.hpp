@@ -3,13 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "larder/cache.hpp"
+#include "store/store.hpp"
 
 namespace larder::testing {
+
+// Nothing that goes well takes so long.
+inline constexpr auto kLong = std::chrono::seconds(20);
 
 class ScratchDirectory {
  public:
@@ -34,6 +40,15 @@ inline Options options_in(const ScratchDirectory& scratch) {
   options.dir = scratch.path() + "/store";
   options.runtime_dir = scratch.path() + "/run";
   return options;
+}
+
+// The store that a cache with these options keeps.
+inline std::unique_ptr<Store> open_store(const ScratchDirectory& scratch) {
+  StoreOptions options;
+  options.root = scratch.path() + "/store";
+  options.lock_directory = scratch.path() + "/run";
+  auto store = Store::open(std::move(options));
+  return store ? std::move(*store) : nullptr;
 }
 
 inline Recipe recipe_of(std::string_view name) {

@@ -8,10 +8,9 @@
 namespace larder {
 namespace {
 
+using testing::kLong;
 using testing::options_in;
 using testing::ScratchDirectory;
-
-constexpr auto kLong = std::chrono::seconds(20);
 
 std::string large(std::string_view what, std::size_t size = 100'000) {
   std::string text;

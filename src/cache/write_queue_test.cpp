@@ -12,12 +12,12 @@
 namespace larder {
 namespace {
 
+using testing::kLong;
 using testing::recipe_of;
 
-constexpr auto kLong = std::chrono::seconds(20);
 constexpr auto kNever = std::chrono::hours(1);
 
-PendingWrite write_of(std::string_view name, std::size_t size = 100) {
+PendingWrite sized_write_of(std::string_view name, std::size_t size = 100) {
   const Recipe recipe = recipe_of(name);
   return {recipe, recipe.key(), Bytes(std::string(size, 'x')), {}, {}, {}, {}};
 }
@@ -61,7 +61,7 @@ class Written {
 TEST(WriteBehind, WritesInTheOrderOfAddingAndThenSaysThatItIsIdle) {
   Written written;
   WriteBehind writes(written.options(std::chrono::nanoseconds(0)));
-  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(writes.add(write_of(name)));
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(writes.add(sized_write_of(name)));
   ASSERT_TRUE(writes.flush(kLong));
   EXPECT_EQ(written.names(), (std::vector<std::string>{"a", "b", "c"}));
   writes.close(kLong);
@@ -72,19 +72,19 @@ TEST(WriteBehind, WritesInTheOrderOfAddingAndThenSaysThatItIsIdle) {
 TEST(WriteBehind, RefusesWhatDoesNotFitItsBound) {
   Written written;
   WriteBehind writes(written.options(kNever, 1000));
-  EXPECT_FALSE(writes.add(write_of("too large", 1001)));
-  EXPECT_TRUE(writes.add(write_of("a", 600)));
-  EXPECT_FALSE(writes.add(write_of("b", 600)));
+  EXPECT_FALSE(writes.add(sized_write_of("too large", 1001)));
+  EXPECT_TRUE(writes.add(sized_write_of("a", 600)));
+  EXPECT_FALSE(writes.add(sized_write_of("b", 600)));
   EXPECT_LE(writes.pending_bytes(), 1000u);
   ASSERT_TRUE(writes.flush(kLong));
-  EXPECT_TRUE(writes.add(write_of("b", 600))) << "room is made by writing";
+  EXPECT_TRUE(writes.add(sized_write_of("b", 600))) << "room is made by writing";
 }
 
 TEST(WriteBehind, KeepsTheFirstOfTwoUnderOneRecipe) {
   Written written;
   WriteBehind writes(written.options(kNever));
-  ASSERT_TRUE(writes.add(write_of("a", 10)));
-  ASSERT_TRUE(writes.add(write_of("a", 20)));
+  ASSERT_TRUE(writes.add(sized_write_of("a", 10)));
+  ASSERT_TRUE(writes.add(sized_write_of("a", 20)));
   EXPECT_EQ(writes.pending_entries(), 1u);
   EXPECT_EQ(writes.find(recipe_of("a"), recipe_of("a").key())->bytes.size(), 10u);
   EXPECT_FALSE(writes.find(recipe_of("b"), recipe_of("b").key()));
@@ -93,7 +93,7 @@ TEST(WriteBehind, KeepsTheFirstOfTwoUnderOneRecipe) {
 TEST(WriteBehind, ComparesRecipesAndNotKeysAlone) {
   Written written;
   WriteBehind writes(written.options(kNever));
-  PendingWrite collides = write_of("a");
+  PendingWrite collides = sized_write_of("a");
   collides.key = recipe_of("b").key();
   ASSERT_TRUE(writes.add(collides));
   EXPECT_FALSE(writes.find(recipe_of("b"), recipe_of("b").key()));
@@ -103,7 +103,7 @@ TEST(WriteBehind, GivesOutWhatIsBeingWrittenToo) {
   Written written;
   written.hold();
   WriteBehind writes(written.options(std::chrono::nanoseconds(0)));
-  ASSERT_TRUE(writes.add(write_of("a")));
+  ASSERT_TRUE(writes.add(sized_write_of("a")));
   written.wait_until_held();
   EXPECT_TRUE(writes.find(recipe_of("a"), recipe_of("a").key()));
   EXPECT_EQ(writes.pending_entries(), 1u);
@@ -116,9 +116,9 @@ TEST(WriteBehind, DropsWhatWaitsAndWaitsForTheWriteUnderWay) {
   Written written;
   written.hold();
   WriteBehind writes(written.options(std::chrono::nanoseconds(0)));
-  ASSERT_TRUE(writes.add(write_of("under way")));
+  ASSERT_TRUE(writes.add(sized_write_of("under way")));
   written.wait_until_held();
-  ASSERT_TRUE(writes.add(write_of("waits")));
+  ASSERT_TRUE(writes.add(sized_write_of("waits")));
   std::atomic<bool> has_dropped{false};
   std::thread dropper([&] {
     EXPECT_EQ(writes.drop([](const PendingWrite&) { return true; }), 1u);
@@ -138,7 +138,7 @@ TEST(WriteBehind, CannotBeFlushedBeyondItsDeadline) {
   Written written;
   written.hold();
   WriteBehind writes(written.options(std::chrono::nanoseconds(0)));
-  ASSERT_TRUE(writes.add(write_of("a")));
+  ASSERT_TRUE(writes.add(sized_write_of("a")));
   written.wait_until_held();
   EXPECT_FALSE(writes.flush(std::chrono::milliseconds(1)));
   written.let_go();
@@ -149,14 +149,14 @@ TEST(WriteBehind, ClosesAfterTheWriteUnderWayAndLosesTheRest) {
   Written written;
   written.hold();
   WriteBehind writes(written.options(std::chrono::nanoseconds(0)));
-  ASSERT_TRUE(writes.add(write_of("under way")));
+  ASSERT_TRUE(writes.add(sized_write_of("under way")));
   written.wait_until_held();
-  ASSERT_TRUE(writes.add(write_of("lost")));
+  ASSERT_TRUE(writes.add(sized_write_of("lost")));
   std::thread closer([&] { writes.close(std::chrono::nanoseconds(0)); });
   written.let_go();
   closer.join();
   EXPECT_EQ(writes.pending_bytes(), 0u);
-  EXPECT_FALSE(writes.add(write_of("late"))) << "closed";
+  EXPECT_FALSE(writes.add(sized_write_of("late"))) << "closed";
   const auto names = written.names();
   ASSERT_FALSE(names.empty());
   EXPECT_EQ(names[0], "under way");
@@ -165,7 +165,7 @@ TEST(WriteBehind, ClosesAfterTheWriteUnderWayAndLosesTheRest) {
 TEST(WriteBehind, WritesWithoutDelayWhatOtherProcessesWaitFor) {
   Written written;
   WriteBehind writes(written.options(kNever));
-  PendingWrite awaited = write_of("a");
+  PendingWrite awaited = sized_write_of("a");
   const auto turn = std::make_shared<const MakeTurn>();
   awaited.turn = turn;
   ASSERT_TRUE(writes.add(std::move(awaited)));
@@ -177,7 +177,7 @@ TEST(WriteBehind, WritesWithoutDelayWhatOtherProcessesWaitFor) {
 TEST(WriteBehind, StartsWithNothingInAForkedChild) {
   Written written;
   WriteBehind writes(written.options(kNever));
-  ASSERT_TRUE(writes.add(write_of("of the parent")));
+  ASSERT_TRUE(writes.add(sized_write_of("of the parent")));
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0)

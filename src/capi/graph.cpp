@@ -63,7 +63,7 @@ Result<Bytes> to_result(larder_bytes* made, larder_error* why) {
   return std::move(owned->bytes);
 }
 
-struct CallersFunction {
+struct CallersNodeFunction {
   larder_graph_call call;
   void* user;
 
@@ -144,7 +144,7 @@ larder_tracked* larder_graph_input(larder_graph* graph, const char* name, larder
 larder_tracked* larder_graph_function(larder_graph* graph, const char* name, const char* version,
                                       larder_graph_call call, void* context, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_tracked*> {
-    return graph->add(graph->graph.function(name, CallersFunction{call, context}, or_empty(version)),
+    return graph->add(graph->graph.function(name, CallersNodeFunction{call, context}, or_empty(version)),
                       std::nullopt);
   });
 }
@@ -153,8 +153,8 @@ larder_tracked* larder_graph_cyclic(larder_graph* graph, const char* name, const
                                     larder_view start, uint32_t rounds_max, larder_graph_call call,
                                     void* context, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_tracked*> {
-    return graph->add(graph->graph.cyclic(name, to_value(start), CallersFunction{call, context}, rounds_max,
-                                          or_empty(version)),
+    return graph->add(graph->graph.cyclic(name, to_value(start), CallersNodeFunction{call, context},
+                                          rounds_max, or_empty(version)),
                       std::nullopt);
   });
 }

@@ -16,7 +16,7 @@ struct Refused {
   Error error;
 };
 
-struct CallersFunction {
+struct CallersMemoFunction {
   larder_memo* memo;
   larder_memo_function function;
   void* context;
@@ -35,7 +35,7 @@ struct CallersFunction {
   }
 };
 
-using BytesMemo = Memo<std::string(std::string), CallersFunction>;
+using BytesMemo = Memo<std::string(std::string), CallersMemoFunction>;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ larder_memo* larder_memo_create(larder_memo_function function, void* context, si
     auto made = std::make_unique<larder_memo>();
     made->result_size = result_size;
     made->memo =
-        std::make_unique<BytesMemo>(CallersFunction{made.get(), function, context, result_size}, how);
+        std::make_unique<BytesMemo>(CallersMemoFunction{made.get(), function, context, result_size}, how);
     return made.release();
   });
 }

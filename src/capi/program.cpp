@@ -128,8 +128,8 @@ class CallersApi {
 using Programs = ProgramCache<CallersApi>;
 
 // A caller's input, with room for what points into each other.
-struct Input {
-  explicit Input(const larder_program_input& from) {
+struct CallersInput {
+  explicit CallersInput(const larder_program_input& from) {
     input.form = capi::to_enum<ProgramForm>(from.form);
     input.text = capi::to_text(from.text);
     for (std::size_t i = 0; i < from.header_count; ++i) {
@@ -139,7 +139,7 @@ struct Input {
       constants.push_back({from.constants[i].id, capi::to_bytes(from.constants[i].value)});
     }
     for (std::size_t i = 0; i < from.part_count; ++i) {
-      owned_parts.push_back(std::make_unique<Input>(from.parts[i]));
+      owned_parts.push_back(std::make_unique<CallersInput>(from.parts[i]));
       parts.push_back(owned_parts.back()->input);
     }
     input.headers = headers;
@@ -156,7 +156,7 @@ struct Input {
   ProgramInput input;
   std::vector<ProgramHeader> headers;
   std::vector<SpecConstant> constants;
-  std::vector<std::unique_ptr<Input>> owned_parts;
+  std::vector<std::unique_ptr<CallersInput>> owned_parts;
   std::vector<ProgramInput> parts;
 };
 
@@ -252,7 +252,7 @@ larder_program* larder_programs_get_or_build(larder_programs* programs, const la
                                              larder_program_answer* answer, larder_error** error) {
   ProgramAnswer told;
   larder_program* const program = capi::guarded(error, [&]() -> Result<larder_program*> {
-    const Input from(*input);
+    const CallersInput from(*input);
     auto got = programs->programs.get_or_build({devices, count}, from.input, &told);
     if (!got) return fail(got.error().code, std::move(got.error().what));
     return new larder_program{std::move(*got)};
@@ -267,7 +267,7 @@ larder_program* larder_programs_get_or_build(larder_programs* programs, const la
 larder_bytes* larder_programs_why_not(larder_programs* programs, const larder_device* devices, size_t count,
                                       const larder_program_input* input, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_bytes*> {
-    const Input from(*input);
+    const CallersInput from(*input);
     return capi::new_bytes(programs->programs.is_cacheable({devices, count}, from.input).why_not);
   });
 }
@@ -308,7 +308,7 @@ larder_kernel* larder_programs_get_fast(larder_programs* programs, const larder_
 larder_kernel* larder_programs_get_or_build_fast(larder_programs* programs, const larder_fast_key* key,
                                                  const larder_program_input* input, larder_error** error) {
   return capi::guarded(error, [&]() -> Result<larder_kernel*> {
-    const Input from(*input);
+    const CallersInput from(*input);
     auto got = programs->programs.get_or_build_fast(to_key(*key), [&] { return from.input; });
     if (!got) return fail(got.error().code, std::move(got.error().what));
     return new larder_kernel{std::move(*got)};

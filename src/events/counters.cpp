@@ -36,7 +36,6 @@ using detail::CounterSet;
 using detail::CounterWord;
 using Slot = std::atomic<CounterWord*>;
 
-constexpr int kFloor = 1;
 constexpr std::align_val_t kLine{64};
 
 struct Thread {
@@ -155,7 +154,7 @@ void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
 }
 
 // The child has counted nothing yet and has one thread. Frees nothing: handlers stay away from the heap.
-void in_child() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void count_anew() noexcept NO_THREAD_SAFETY_ANALYSIS {
   registry.departed = {};
   for (CounterSet* set = registry.sets; set != nullptr; set = set->next) {
     set->departed = {};
@@ -175,7 +174,7 @@ void in_child() noexcept NO_THREAD_SAFETY_ANALYSIS {
 Counters::Counters(bool for_process)
     : serial_(last_serial.fetch_add(1, std::memory_order_relaxed) + 1), set_(new CounterSet) {
   log_as_environment_says();
-  at_fork(kFloor, {before_fork, after_fork, in_child});
+  at_fork(1, {before_fork, after_fork, count_anew});
   MutexLock lock(registry.mutex);
   bury_gone();
   CounterSet** link = &registry.sets;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
 #include "base/utf8.hpp"
 
 namespace larder {
@@ -84,8 +85,7 @@ class Line {
 
 // Without gmtime_r, which takes a lock that a fork may find held.
 void write_time(Line& line, std::int64_t unix_ns) noexcept {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  constexpr std::int64_t kDay = 86'400 * kSecond;
+  constexpr std::int64_t kDay = 86'400 * kSecondNs;
   std::int64_t day = unix_ns / kDay;
   std::int64_t in_day = unix_ns % kDay;
   if (in_day < 0) {
@@ -100,10 +100,10 @@ void write_time(Line& line, std::int64_t unix_ns) noexcept {
   part(static_cast<int>(date.year()), 4, "-");
   part(static_cast<unsigned>(date.month()), 2, "-");
   part(static_cast<unsigned>(date.day()), 2, "T");
-  part(in_day / (3600 * kSecond), 2, ":");
-  part(in_day / (60 * kSecond) % 60, 2, ":");
-  part(in_day / kSecond % 60, 2, ".");
-  part(in_day % kSecond, 9, "Z");
+  part(in_day / (3600 * kSecondNs), 2, ":");
+  part(in_day / (60 * kSecondNs) % 60, 2, ":");
+  part(in_day / kSecondNs % 60, 2, ".");
+  part(in_day % kSecondNs, 9, "Z");
 }
 
 void write_key(Line& line, const Key& key) noexcept {

@@ -7,7 +7,7 @@
 namespace larder {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;  // 1 (first)
+constexpr std::uint8_t kHistogramVersion = 1;  // 1 (first)
 constexpr unsigned kSubBits = 5;
 constexpr std::uint64_t kSub = 1 << kSubBits;
 
@@ -53,7 +53,7 @@ bool read_leb128(std::string_view& rest, std::uint64_t& value) noexcept {
 // means nothing.
 template <typename OnBucket>
 bool read_encoding(std::string_view encoding, std::uint64_t& sum, const OnBucket& on_bucket) noexcept {
-  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return false;
+  if (encoding.empty() || encoding.front() != static_cast<char>(kHistogramVersion)) return false;
   encoding.remove_prefix(1);
   std::uint64_t filled = 0;
   if (!read_leb128(encoding, sum) || !read_leb128(encoding, filled) || filled > Histogram::kBuckets)
@@ -148,7 +148,7 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
 
 std::string Histogram::encode() const {
   const std::vector<Bucket> filled = buckets();
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kHistogramVersion));
   append_leb128(out, sum());
   append_leb128(out, filled.size());
   std::size_t next = 0;

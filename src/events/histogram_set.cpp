@@ -3,14 +3,14 @@
 namespace larder {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;  // 1 (first)
+constexpr std::uint8_t kHistogramSetVersion = 1;  // 1 (first)
 constexpr std::size_t kPrefixSize = 1 + 4;
 
 // Calls `on_part` with the number and the encoding of each histogram of a set. False: it is no set, or
 // `on_part` said so.
 template <typename OnPart>
 bool each_part(std::string_view encoding, const OnPart& on_part) noexcept {
-  if (encoding.empty() || encoding.front() != static_cast<char>(kVersion)) return false;
+  if (encoding.empty() || encoding.front() != static_cast<char>(kHistogramSetVersion)) return false;
   encoding.remove_prefix(1);
   for (std::size_t next = 0; !encoding.empty();) {
     if (encoding.size() < kPrefixSize) return false;
@@ -65,7 +65,7 @@ HistogramSet& HistogramSet::operator-=(const HistogramSet& earlier) noexcept {
 }
 
 std::string HistogramSet::encode() const {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kHistogramSetVersion));
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
     const Histogram reading = histograms_[i];
     if (reading.count() == 0) continue;

@@ -27,7 +27,6 @@ constinit std::atomic<std::uint64_t> listeners{0};
 
 namespace {
 
-constexpr int kFloor = 1;
 constexpr std::uint64_t kInside = 0xffff'ffff;
 constexpr std::uint64_t kLive = std::uint64_t{1} << 32;
 constexpr std::uint64_t kEnding = std::uint64_t{1} << 33;
@@ -91,7 +90,7 @@ void nothing() noexcept {}
 // Threads that were inside a listener when the process forked are not in the child and will never leave, nor
 // will those that waited for an end. Their listeners are abandoned, not freed: handlers stay away from the
 // heap.
-void in_child() noexcept {
+void abandon_listeners() noexcept {
   for (std::size_t index = 0; index < kListenersMax; ++index) {
     const std::uint64_t inside = (t_inside & bit(index)) != 0 ? 1 : 0;
     const std::uint64_t flags = places[index].state.load(std::memory_order_relaxed) & ~kInside;
@@ -105,7 +104,7 @@ void in_child() noexcept {
 
 Result<Subscription> subscribe(Listener listener) {
   if (!listener) return fail(Code::invalid_argument, "subscribe: no function given");
-  at_fork(kFloor, {nothing, nothing, in_child});
+  at_fork(1, {nothing, nothing, abandon_listeners});
   auto* const kept = new Listener(std::move(listener));
   std::uint64_t before = taken.load(std::memory_order_relaxed);
   std::size_t index = 0;

@@ -12,7 +12,7 @@
 namespace larder::format {
 namespace {
 
-constexpr unsigned char kMagic[8] = {0x8e, 'L', 'B', 'U', 'N', 'D', 'L', '\n'};
+constexpr unsigned char kBundleMagic[8] = {0x8e, 'L', 'B', 'U', 'N', 'D', 'L', '\n'};
 constexpr std::string_view kPurpose = "larder bundle signature, version 1\n";
 constexpr std::size_t kHeaderChecksumAt = 112;
 
@@ -69,7 +69,7 @@ std::string encode_bundle_header(std::span<const BundleRecord> records, std::str
   const std::uint64_t index_offset = bundle_aligned(end);
   std::string header(kBundleHeaderSize, '\0');
   std::byte* const at = bytes_of(header);
-  std::memcpy(at, kMagic, sizeof kMagic);
+  std::memcpy(at, kBundleMagic, sizeof kBundleMagic);
   store(at + 8, kBundleVersion);
   store(at + 12, ~kBundleVersion);
   store(at + 16, static_cast<std::uint64_t>(records.size()));
@@ -96,7 +96,8 @@ std::string signed_text(BytesView header, BytesView index) {
 }
 
 bool is_bundle(BytesView bytes) noexcept {
-  return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
+  return bytes.size() >= sizeof kBundleMagic &&
+         std::memcmp(bytes.data(), kBundleMagic, sizeof kBundleMagic) == 0;
 }
 
 Reason decode_bundle_header(BytesView bytes, std::uint64_t file_size, BundleHeader& header) noexcept {

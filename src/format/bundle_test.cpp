@@ -23,7 +23,8 @@ std::string recipe_of(std::uint64_t number) {
 }
 
 // A bundle of entries with these keys, as a writer would make it.
-std::string sample(const std::vector<Sample>& samples, std::span<const BundleSignature> signatures = {}) {
+std::string sample_bundle(const std::vector<Sample>& samples,
+                          std::span<const BundleSignature> signatures = {}) {
   std::string entries(kBundleHeaderSize, '\0');
   std::vector<BundleRecord> records;
   for (const Sample& one : samples) {
@@ -45,20 +46,20 @@ std::string sample(const std::vector<Sample>& samples, std::span<const BundleSig
 }
 
 std::string two_entries() {
-  return sample({{{1, 2}, "first product"}, {{1, 3}, "second"}});
+  return sample_bundle({{{1, 2}, "first product"}, {{1, 3}, "second"}});
 }
 
-Reason decode(std::string_view file, BundleHeader& header, BytesView& tail) {
+Reason decode_bundle(std::string_view file, BundleHeader& header, BytesView& tail) {
   const Reason reason =
       decode_bundle_header(as_bytes(file.substr(0, kBundleHeaderSize)), file.size(), header);
   if (reason != Reason::none) return reason;
   tail = as_bytes(file.substr(header.index_offset));
   return check_bundle_tail(tail, header);
 }
-Reason decode(std::string_view file) {
+Reason decode_bundle(std::string_view file) {
   BundleHeader header;
   BytesView tail;
-  return decode(file, header, tail);
+  return decode_bundle(file, header, tail);
 }
 
 // Sets the integer at `at` and makes both checksums right again, as a forger would.
@@ -79,10 +80,10 @@ std::string forged(std::string file, std::size_t at, Integer value, std::size_t 
 TEST(BundleFormat, FindsEveryEntryAndNoOther) {
   std::vector<Sample> samples;
   for (std::uint64_t i = 0; i < 50; ++i) samples.push_back({{i / 7, i * 3}, "product " + std::to_string(i)});
-  const std::string file = sample(samples);
+  const std::string file = sample_bundle(samples);
   BundleHeader header;
   BytesView tail;
-  ASSERT_EQ(decode(file, header, tail), Reason::none);
+  ASSERT_EQ(decode_bundle(file, header, tail), Reason::none);
   EXPECT_EQ(header.entry_count, 50u);
   for (std::uint64_t i = 0; i < 50; ++i) {
     ASSERT_EQ(find_in_bundle(tail, header, {i / 7, i * 3}), i);
@@ -98,44 +99,44 @@ TEST(BundleFormat, FindsEveryEntryAndNoOther) {
 }
 
 TEST(BundleFormat, AnEmptyBundleIsSound) {
-  EXPECT_EQ(decode(sample({})), Reason::none);
+  EXPECT_EQ(decode_bundle(sample_bundle({})), Reason::none);
 }
 
 TEST(BundleFormat, EveryTruncationAndEveryAppendedByteIsSeen) {
   const std::string file = two_entries();
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_EQ(decode(file.substr(0, size)), Reason::truncated) << size;
+    EXPECT_EQ(decode_bundle(file.substr(0, size)), Reason::truncated) << size;
   }
-  EXPECT_EQ(decode(file + '\0'), Reason::corrupt);
+  EXPECT_EQ(decode_bundle(file + '\0'), Reason::corrupt);
 }
 
 TEST(BundleFormat, EveryFlippedBitOfHeaderAndIndexIsSeen) {
   const std::string file = two_entries();
   BundleHeader header;
   BytesView tail;
-  ASSERT_EQ(decode(file, header, tail), Reason::none);
+  ASSERT_EQ(decode_bundle(file, header, tail), Reason::none);
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     const std::size_t at = bit / 8;
     if (at >= kBundleHeaderSize && at < header.index_offset) continue;  // entries check themselves
     std::string flipped = file;
     flipped[at] = static_cast<char>(flipped[at] ^ (1 << (bit % 8)));
-    EXPECT_NE(decode(flipped), Reason::none) << bit;
+    EXPECT_NE(decode_bundle(flipped), Reason::none) << bit;
   }
 }
 
 TEST(BundleFormat, ANewerVersionIsToldFromDamage) {
   std::string newer = two_entries();
   store(reinterpret_cast<std::byte*>(newer.data()) + 8, std::uint32_t{7});
-  EXPECT_EQ(decode(newer), Reason::corrupt);
+  EXPECT_EQ(decode_bundle(newer), Reason::corrupt);
   store(reinterpret_cast<std::byte*>(newer.data()) + 12, ~std::uint32_t{7});
-  EXPECT_EQ(decode(newer), Reason::other_version);
+  EXPECT_EQ(decode_bundle(newer), Reason::other_version);
 }
 
 TEST(BundleFormat, NoForgedNumberLeadsOutOfTheFile) {
   const std::string file = two_entries();
   BundleHeader header;
   BytesView tail;
-  ASSERT_EQ(decode(file, header, tail), Reason::none);
+  ASSERT_EQ(decode_bundle(file, header, tail), Reason::none);
   const std::uint64_t lies[] = {0,
                                 1,
                                 64,
@@ -150,20 +151,20 @@ TEST(BundleFormat, NoForgedNumberLeadsOutOfTheFile) {
   for (const std::uint64_t lie : lies) {
     for (const std::size_t at : {16u, 24u, 32u, 40u}) {
       const std::string forgery = forged(file, at, lie, header.index_offset, index_size);
-      EXPECT_TRUE(forgery == file || decode(forgery) != Reason::none) << at << ' ' << lie;
+      EXPECT_TRUE(forgery == file || decode_bundle(forgery) != Reason::none) << at << ' ' << lie;
     }
     for (const std::size_t field : {16u, 24u}) {
       for (const std::size_t record : {0u, 1u}) {
         const std::size_t at = header.index_offset + record * kBundleRecordSize + field;
         const std::string forgery = forged(file, at, lie, header.index_offset, index_size);
-        EXPECT_TRUE(forgery == file || decode(forgery) != Reason::none) << at << ' ' << lie;
+        EXPECT_TRUE(forgery == file || decode_bundle(forgery) != Reason::none) << at << ' ' << lie;
       }
     }
   }
   // Keys out of order, and the same one twice.
   for (const std::uint64_t low : {1u, 2u}) {
-    EXPECT_EQ(decode(forged(file, header.index_offset + kBundleRecordSize + 8, low, header.index_offset,
-                            index_size)),
+    EXPECT_EQ(decode_bundle(forged(file, header.index_offset + kBundleRecordSize + 8, low,
+                                   header.index_offset, index_size)),
               Reason::corrupt);
   }
 }
@@ -175,10 +176,10 @@ TEST(BundleFormat, SignaturesStandBehindTheIndex) {
   BundleSignature other;
   other.key.fill(5);
   const BundleSignature both[] = {one, other};
-  const std::string file = sample({{{1, 1}, "p"}}, both);
+  const std::string file = sample_bundle({{{1, 1}, "p"}}, both);
   BundleHeader header;
   BytesView tail;
-  ASSERT_EQ(decode(file, header, tail), Reason::none);
+  ASSERT_EQ(decode_bundle(file, header, tail), Reason::none);
   ASSERT_EQ(header.signature_count, 2u);
   EXPECT_EQ(bundle_signature(tail, header, 0).key, one.key);
   EXPECT_EQ(bundle_signature(tail, header, 0).signature, one.signature);
@@ -197,7 +198,7 @@ TEST(BundleFormat, ReadsTheGoldenFileOfVersion1) {
   std::ifstream in(LARDER_TESTDATA "/bundle-1.bin", std::ios::binary);
   const std::string file{std::istreambuf_iterator<char>(in), {}};
   ASSERT_FALSE(file.empty());
-  EXPECT_EQ(decode(file), Reason::none);
+  EXPECT_EQ(decode_bundle(file), Reason::none);
   EXPECT_EQ(file, two_entries()) << "the same entries make the same bytes";
 }
 

@@ -9,7 +9,7 @@
 namespace larder::format {
 namespace {
 
-constexpr unsigned char kMagic[8] = {0x8e, 'L', 'A', 'R', 'D', 'E', 'R', '\n'};
+constexpr unsigned char kEntryMagic[8] = {0x8e, 'L', 'A', 'R', 'D', 'E', 'R', '\n'};
 
 constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kVersionCheckAt = 12;
@@ -49,7 +49,7 @@ std::string encode_entry_head(const EntryHead& head, BytesView product) {
   LARDER_ASSERT(head.attachment.size() <= kEntryAttachmentSizeMax);
   std::string bytes(entry_head_size(head.recipe.size(), head.log.size(), head.attachment.size()), '\0');
   auto* const at = reinterpret_cast<std::byte*>(bytes.data());
-  std::memcpy(at, kMagic, sizeof kMagic);
+  std::memcpy(at, kEntryMagic, sizeof kEntryMagic);
   store(at + kVersionAt, kEntryVersion);
   store(at + kVersionCheckAt, ~kEntryVersion);
   store(at + kKeyAt, head.key.high);
@@ -74,7 +74,7 @@ std::string encode_entry_head(const EntryHead& head, BytesView product) {
 Reason decode_entry_header(BytesView bytes, std::uint64_t file_size, EntryHead& head) noexcept {
   if (file_size < kEntrySizeMin || bytes.size() < kEntryHeaderSize) return Reason::truncated;
   const std::byte* const at = bytes.data();
-  if (std::memcmp(at, kMagic, sizeof kMagic) != 0) return Reason::corrupt;
+  if (std::memcmp(at, kEntryMagic, sizeof kEntryMagic) != 0) return Reason::corrupt;
   const auto version = load<std::uint32_t>(at + kVersionAt);
   if (load<std::uint32_t>(at + kVersionCheckAt) != ~version) return Reason::corrupt;
   if (version != kEntryVersion) return Reason::other_version;

@@ -19,8 +19,8 @@ std::string golden_recipe() {
 }
 
 // An entry of some thousand bits.
-std::string sample(std::string_view product = "product bytes", std::string_view log = "warning: unused",
-                   std::string_view attachment = "") {
+std::string sample_entry(std::string_view product = "product bytes", std::string_view log = "warning: unused",
+                         std::string_view attachment = "") {
   const std::string recipe = golden_recipe();
   EntryHead head;
   head.key = {0x0123456789abcdef, 0xfedcba9876543210};
@@ -34,7 +34,7 @@ std::string sample(std::string_view product = "product bytes", std::string_view 
   return file;
 }
 
-Reason decode(std::string_view file) {
+Reason decode_entry(std::string_view file) {
   EntryHead head;
   BytesView product;
   return decode_entry(as_bytes(file), head, product);
@@ -52,7 +52,7 @@ std::string forged(std::string file, std::size_t at, Integer value, std::size_t 
 }
 
 TEST(EntryFormat, GivesBackWhatWasEncoded) {
-  const std::string file = sample("the product", "the log", "the attachment");
+  const std::string file = sample_entry("the product", "the log", "the attachment");
   EntryHead head;
   BytesView product;
   ASSERT_EQ(decode_entry(as_bytes(file), head, product), Reason::none);
@@ -73,81 +73,81 @@ TEST(EntryFormat, KnowsTheSmallestEntry) {
 }
 
 TEST(EntryFormat, RefusesEverySingleBitFlip) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
     std::string flipped = file;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    const Reason reason = decode(flipped);
+    const Reason reason = decode_entry(flipped);
     ASSERT_TRUE(reason == Reason::corrupt || reason == Reason::truncated) << "bit " << bit;
   }
 }
 
 TEST(EntryFormat, RefusesEveryTruncation) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   for (std::size_t size = 0; size < file.size(); ++size) {
-    ASSERT_EQ(decode(std::string_view(file).substr(0, size)), Reason::truncated) << size;
+    ASSERT_EQ(decode_entry(std::string_view(file).substr(0, size)), Reason::truncated) << size;
   }
 }
 
 TEST(EntryFormat, RefusesWhatFollowsTheProduct) {
-  std::string file = sample();
+  std::string file = sample_entry();
   file.push_back('\0');
-  EXPECT_EQ(decode(file), Reason::corrupt);
-  file.append(sample());
-  EXPECT_EQ(decode(file), Reason::corrupt);
+  EXPECT_EQ(decode_entry(file), Reason::corrupt);
+  file.append(sample_entry());
+  EXPECT_EQ(decode_entry(file), Reason::corrupt);
 }
 
 TEST(EntryFormat, RefusesZeros) {
-  EXPECT_EQ(decode(std::string(4096, '\0')), Reason::corrupt);
-  EXPECT_EQ(decode(""), Reason::truncated);
+  EXPECT_EQ(decode_entry(std::string(4096, '\0')), Reason::corrupt);
+  EXPECT_EQ(decode_entry(""), Reason::truncated);
 }
 
 TEST(EntryFormat, LeavesOtherVersionsToOthers) {
   for (const std::uint32_t version : {0u, 2u, 77u}) {
-    std::string file = sample();
+    std::string file = sample_entry();
     auto* const bytes = reinterpret_cast<std::byte*>(file.data());
     store(bytes + 8, version);
-    EXPECT_EQ(decode(file), Reason::corrupt) << "without its complement it is no version";
+    EXPECT_EQ(decode_entry(file), Reason::corrupt) << "without its complement it is no version";
     store(bytes + 12, ~version);
-    EXPECT_EQ(decode(file), Reason::other_version);
+    EXPECT_EQ(decode_entry(file), Reason::other_version);
   }
 }
 
 TEST(EntryFormat, RefusesSizesThatAreNotThere) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   EntryHead head;
   ASSERT_EQ(decode_entry_header(as_bytes(file), file.size(), head), Reason::none);
   const std::size_t head_size = head.head_size;
   for (const std::size_t at : {32u, 40u, 48u, 56u}) {
     for (const std::uint64_t size : {std::uint64_t{1} << 63, ~std::uint64_t{0}, std::uint64_t{1} << 32,
                                      std::uint64_t{file.size()} * 2}) {
-      EXPECT_NE(decode(forged(file, at, size, head_size)), Reason::none) << at << ' ' << size;
+      EXPECT_NE(decode_entry(forged(file, at, size, head_size)), Reason::none) << at << ' ' << size;
     }
   }
 }
 
 TEST(EntryFormat, RefusesACostThatNoEncoderWrites) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   EntryHead head;
   ASSERT_EQ(decode_entry_header(as_bytes(file), file.size(), head), Reason::none);
-  EXPECT_EQ(decode(forged(file, 72, kEntryCostMax, head.head_size)), Reason::none);
-  EXPECT_EQ(decode(forged(file, 72, kEntryCostMax + 1, head.head_size)), Reason::corrupt);
+  EXPECT_EQ(decode_entry(forged(file, 72, kEntryCostMax, head.head_size)), Reason::none);
+  EXPECT_EQ(decode_entry(forged(file, 72, kEntryCostMax + 1, head.head_size)), Reason::corrupt);
 }
 
 TEST(EntryFormat, RefusesPaddingThatSaysSomething) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   EntryHead head;
   ASSERT_EQ(decode_entry_header(as_bytes(file), file.size(), head), Reason::none);
-  EXPECT_EQ(decode(forged(file, 100, std::uint8_t{1}, head.head_size)), Reason::corrupt);
-  EXPECT_EQ(decode(forged(file, head.head_size - kChecksumSize - 1, std::uint8_t{1}, head.head_size)),
+  EXPECT_EQ(decode_entry(forged(file, 100, std::uint8_t{1}, head.head_size)), Reason::corrupt);
+  EXPECT_EQ(decode_entry(forged(file, head.head_size - kChecksumSize - 1, std::uint8_t{1}, head.head_size)),
             Reason::corrupt);
 }
 
 TEST(EntryFormat, TrustsNoHeaderThatWasReadBefore) {
-  const std::string file = sample();
+  const std::string file = sample_entry();
   EntryHead head;
   ASSERT_EQ(decode_entry_header(as_bytes(file), file.size(), head), Reason::none);
-  std::string longer = sample("product", std::string(500, 'l'));
+  std::string longer = sample_entry("product", std::string(500, 'l'));
   longer.append(file.size(), 'x');
   EXPECT_EQ(decode_entry_head(as_bytes(longer), head), Reason::corrupt);
 }
@@ -176,7 +176,8 @@ TEST(EntryFormat, ReadsItsGoldenFile) {
   EXPECT_EQ(head.log, "golden log");
   EXPECT_EQ(as_text(head.attachment), "golden attachment");
   EXPECT_EQ(head.cost, std::chrono::milliseconds(1234));
-  EXPECT_EQ(golden, sample("golden product", "golden log", "golden attachment")) << "version 1 has changed";
+  EXPECT_EQ(golden, sample_entry("golden product", "golden log", "golden attachment"))
+      << "version 1 has changed";
 }
 
 TEST(EntryFormat, ReadsTheGoldenRecipe) {

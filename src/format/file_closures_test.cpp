@@ -8,7 +8,7 @@
 namespace larder::format {
 namespace {
 
-FileClosures example() {
+FileClosures example_closures() {
   FileClosures closures;
   KnownFile header{
       .path = "/inc/a.h", .stamp = {1, 2, 3, 4, -5}, .quick = {0x0123456789abcdef, 0xfedcba9876543210}};
@@ -19,25 +19,25 @@ FileClosures example() {
 }
 
 TEST(FileClosures, ComeBackAsTheyWere) {
-  const std::string bytes = encode_file_closures(example());
+  const std::string bytes = encode_file_closures(example_closures());
   const auto closures = decode_file_closures(as_bytes(bytes));
   ASSERT_TRUE(closures);
-  EXPECT_EQ(*closures, example());
+  EXPECT_EQ(*closures, example_closures());
 }
 
 TEST(FileClosures, AreReadFromTheGoldenFile) {
   const std::string path(LARDER_TESTDATA "/file-closures-1.bin");
   std::ostringstream golden;
   golden << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(encode_file_closures(example()), golden.str());
+  EXPECT_EQ(encode_file_closures(example_closures()), golden.str());
   const std::string bytes = golden.str();
   const auto closures = decode_file_closures(as_bytes(bytes));
   ASSERT_TRUE(closures);
-  EXPECT_EQ(*closures, example());
+  EXPECT_EQ(*closures, example_closures());
 }
 
 TEST(FileClosures, AreNotReadWhenTheyEndEarlyOrLate) {
-  const std::string bytes = encode_file_closures(example());
+  const std::string bytes = encode_file_closures(example_closures());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_file_closures(as_bytes(std::string_view(bytes).substr(0, size)))) << size;
   }
@@ -45,7 +45,7 @@ TEST(FileClosures, AreNotReadWhenTheyEndEarlyOrLate) {
 }
 
 TEST(FileClosures, OfAnyFlippedBitAreOthersOrNothing) {
-  const std::string good = encode_file_closures(example());
+  const std::string good = encode_file_closures(example_closures());
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
@@ -56,7 +56,7 @@ TEST(FileClosures, OfAnyFlippedBitAreOthersOrNothing) {
 }
 
 TEST(FileClosures, OfAnotherVersionAreNotRead) {
-  std::string bytes = encode_file_closures(example());
+  std::string bytes = encode_file_closures(example_closures());
   bytes[0] = 2;
   EXPECT_FALSE(decode_file_closures(as_bytes(bytes)));
 }

@@ -9,12 +9,13 @@
 namespace larder::format {
 namespace {
 
-constexpr char kMagic[8] = {'F', 'U', 'T', 'H', 'A', 'R', 'K', '\0'};
+constexpr char kFutharkMagic[8] = {'F', 'U', 'T', 'H', 'A', 'R', 'K', '\0'};
 
 }  // namespace
 
 bool is_futhark(BytesView bytes) noexcept {
-  return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
+  return bytes.size() >= sizeof kFutharkMagic &&
+         std::memcmp(bytes.data(), kFutharkMagic, sizeof kFutharkMagic) == 0;
 }
 
 Reason decode_futhark(BytesView bytes, std::uint64_t file_size, FutharkFile& file) noexcept {

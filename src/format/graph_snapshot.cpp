@@ -9,7 +9,7 @@ namespace larder::format {
 
 namespace {
 
-constexpr std::string_view kMark = "LARDGRF\n";
+constexpr std::string_view kSnapshotMark = "LARDGRF\n";
 constexpr std::size_t kHeaderSize = 40;
 constexpr std::size_t kOutsideSize = 48;
 constexpr std::size_t kDigestSize = 16;
@@ -69,7 +69,7 @@ bool take_node(ByteReader& reader, GraphSnapshot& snapshot, std::vector<std::uin
 }  // namespace
 
 std::string encode_graph(const GraphSnapshot& snapshot) {
-  std::string bytes(kMark);
+  std::string bytes(kSnapshotMark);
   append_integer(bytes, kGraphSnapshotVersion);
   append_integer(bytes, std::uint32_t{0});
   bytes.append(kHeaderSize - bytes.size(), '\0');
@@ -115,7 +115,7 @@ std::optional<GraphSnapshot> decode_graph(BytesView bytes) {
   std::uint32_t zero = 0;
   std::uint64_t size = 0;
   Checksum check;
-  if (!header.read(mark) || as_text(bytes.first(8)) != kMark || !header.read(version) ||
+  if (!header.read(mark) || as_text(bytes.first(8)) != kSnapshotMark || !header.read(version) ||
       version != kGraphSnapshotVersion || !header.read(zero) || zero != 0 || !header.read(size) ||
       !header.read(check.low) || !header.read(check.high) || header.left() != size)
     return std::nullopt;

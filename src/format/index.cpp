@@ -9,16 +9,16 @@
 namespace larder::format {
 namespace {
 
-constexpr std::byte kMark[2] = {std::byte{0xa7}, std::byte{0x5c}};
-constexpr std::size_t kVersionAt = 2;
-constexpr std::size_t kEventAt = 3;
-constexpr std::size_t kReasonAt = 4;
-constexpr std::size_t kUsesAt = 6;
-constexpr std::size_t kKeyAt = 8;
-constexpr std::size_t kBytesAt = 24;
-constexpr std::size_t kCostAt = 32;
-constexpr std::size_t kAtAt = 40;
-constexpr std::size_t kCheckAt = 56;
+constexpr std::byte kRecordMark[2] = {std::byte{0xa7}, std::byte{0x5c}};
+constexpr std::size_t kRecordVersionAt = 2;
+constexpr std::size_t kRecordEventAt = 3;
+constexpr std::size_t kRecordReasonAt = 4;
+constexpr std::size_t kRecordUsesAt = 6;
+constexpr std::size_t kRecordKeyAt = 8;
+constexpr std::size_t kRecordBytesAt = 24;
+constexpr std::size_t kRecordCostAt = 32;
+constexpr std::size_t kRecordAtAt = 40;
+constexpr std::size_t kRecordCheckAt = 56;
 
 constexpr char kTotalsMark[8] = {'L', 'A', 'R', 'D', 'T', 'O', 'T', '\n'};
 constexpr std::size_t kTotalsVersionAt = 8;
@@ -33,7 +33,7 @@ constexpr std::size_t kShardSize = 16;
 
 std::uint64_t totals_check(const std::byte* at) noexcept {
   RunningChecksum sum;
-  sum.add({at, kCheckAt});
+  sum.add({at, kRecordCheckAt});
   sum.add({at + kShardsAt, kTotalsSize - kShardsAt});
   return sum.result().low;
 }
@@ -43,39 +43,40 @@ std::uint64_t totals_check(const std::byte* at) noexcept {
 IndexRecordBytes encode_index_record(const IndexRecord& record) noexcept {
   IndexRecordBytes bytes{};
   std::byte* const at = bytes.data();
-  std::copy_n(kMark, sizeof kMark, at);
-  at[kVersionAt] = std::byte{kIndexVersion};
-  at[kEventAt] = static_cast<std::byte>(record.event);
-  at[kReasonAt] = static_cast<std::byte>(record.reason);
-  store(at + kUsesAt, record.uses);
-  store(at + kKeyAt, record.key.high);
-  store(at + kKeyAt + 8, record.key.low);
-  store(at + kBytesAt, record.bytes);
-  store(at + kCostAt, std::int64_t{record.cost.count()});
-  store(at + kAtAt, record.at_unix_ns);
-  store(at + kCheckAt, checksum({at, kCheckAt}).low);
+  std::copy_n(kRecordMark, sizeof kRecordMark, at);
+  at[kRecordVersionAt] = std::byte{kIndexVersion};
+  at[kRecordEventAt] = static_cast<std::byte>(record.event);
+  at[kRecordReasonAt] = static_cast<std::byte>(record.reason);
+  store(at + kRecordUsesAt, record.uses);
+  store(at + kRecordKeyAt, record.key.high);
+  store(at + kRecordKeyAt + 8, record.key.low);
+  store(at + kRecordBytesAt, record.bytes);
+  store(at + kRecordCostAt, std::int64_t{record.cost.count()});
+  store(at + kRecordAtAt, record.at_unix_ns);
+  store(at + kRecordCheckAt, checksum({at, kRecordCheckAt}).low);
   return bytes;
 }
 
 std::optional<IndexRecord> decode_index_record(BytesView bytes) noexcept {
   if (bytes.size() < kIndexRecordSize) return std::nullopt;
   const std::byte* const at = bytes.data();
-  if (std::memcmp(at, kMark, sizeof kMark) != 0 || at[kVersionAt] != std::byte{kIndexVersion})
+  if (std::memcmp(at, kRecordMark, sizeof kRecordMark) != 0 ||
+      at[kRecordVersionAt] != std::byte{kIndexVersion})
     return std::nullopt;
-  if (load<std::uint64_t>(at + kCheckAt) != checksum({at, kCheckAt}).low) return std::nullopt;
-  const auto event = static_cast<std::uint8_t>(at[kEventAt]);
+  if (load<std::uint64_t>(at + kRecordCheckAt) != checksum({at, kRecordCheckAt}).low) return std::nullopt;
+  const auto event = static_cast<std::uint8_t>(at[kRecordEventAt]);
   if (event < static_cast<std::uint8_t>(IndexEvent::stored) ||
       event > static_cast<std::uint8_t>(IndexEvent::gone)) {
     return std::nullopt;
   }
   IndexRecord record;
   record.event = static_cast<IndexEvent>(event);
-  record.reason = static_cast<Reason>(at[kReasonAt]);
-  record.uses = load<std::uint16_t>(at + kUsesAt);
-  record.key = {load<std::uint64_t>(at + kKeyAt), load<std::uint64_t>(at + kKeyAt + 8)};
-  record.bytes = load<std::uint64_t>(at + kBytesAt);
-  record.cost = Nanoseconds(std::max<std::int64_t>(0, load<std::int64_t>(at + kCostAt)));
-  record.at_unix_ns = load<std::int64_t>(at + kAtAt);
+  record.reason = static_cast<Reason>(at[kRecordReasonAt]);
+  record.uses = load<std::uint16_t>(at + kRecordUsesAt);
+  record.key = {load<std::uint64_t>(at + kRecordKeyAt), load<std::uint64_t>(at + kRecordKeyAt + 8)};
+  record.bytes = load<std::uint64_t>(at + kRecordBytesAt);
+  record.cost = Nanoseconds(std::max<std::int64_t>(0, load<std::int64_t>(at + kRecordCostAt)));
+  record.at_unix_ns = load<std::int64_t>(at + kRecordAtAt);
   return record;
 }
 
@@ -89,7 +90,7 @@ IndexRecords decode_index_records(BytesView bytes) {
       continue;
     }
     all.is_sound = false;
-    const auto next = std::find(bytes.begin() + 1, bytes.end(), kMark[0]);
+    const auto next = std::find(bytes.begin() + 1, bytes.end(), kRecordMark[0]);
     bytes = bytes.subspan(static_cast<std::size_t>(next - bytes.begin()));
   }
   return all;
@@ -112,7 +113,7 @@ void encode_totals(const Totals& totals, TotalsBytes& bytes) noexcept {
     store(shard + 8, totals.shards[i].entries);
     store(shard + 12, std::uint32_t{totals.shards[i].is_known});
   }
-  store(at + kCheckAt, totals_check(at));
+  store(at + kRecordCheckAt, totals_check(at));
 }
 
 bool decode_totals(BytesView bytes, Totals& totals) noexcept {
@@ -121,7 +122,7 @@ bool decode_totals(BytesView bytes, Totals& totals) noexcept {
   const std::byte* const at = bytes.data();
   if (std::memcmp(at, kTotalsMark, sizeof kTotalsMark) != 0 ||
       load<std::uint32_t>(at + kTotalsVersionAt) != kTotalsVersion ||
-      load<std::uint64_t>(at + kCheckAt) != totals_check(at)) {
+      load<std::uint64_t>(at + kRecordCheckAt) != totals_check(at)) {
     return false;
   }
   const auto shard_number = [&](std::size_t where) {

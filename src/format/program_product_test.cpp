@@ -5,7 +5,7 @@
 namespace larder::format {
 namespace {
 
-std::string example() {
+std::string example_program() {
   const std::string code("\0binary\xff", 8);
   return encode_program_product({.code = -11,
                                  .log = "a warning",
@@ -13,7 +13,7 @@ std::string example() {
 }
 
 TEST(ProgramProduct, ComesBackAsItWas) {
-  const std::string bytes = example();
+  const std::string bytes = example_program();
   const auto product = decode_program_product(as_bytes(bytes));
   ASSERT_TRUE(product);
   EXPECT_FALSE(product->is_failure);
@@ -34,7 +34,7 @@ TEST(ProgramProduct, KeepsTheCompilersNo) {
 }
 
 TEST(ProgramProduct, IsNotReadWhenItEndsEarlyOrLate) {
-  const std::string bytes = example();
+  const std::string bytes = example_program();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_program_product(as_bytes(std::string_view(bytes).substr(0, size)))) << size;
   }
@@ -43,7 +43,7 @@ TEST(ProgramProduct, IsNotReadWhenItEndsEarlyOrLate) {
 
 // Whatever a flipped bit makes of it, what is decoded is what would be encoded.
 TEST(ProgramProduct, OfAnyFlippedBitIsItselfOrNothing) {
-  const std::string bytes = example();
+  const std::string bytes = example_program();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
@@ -55,7 +55,7 @@ TEST(ProgramProduct, OfAnyFlippedBitIsItselfOrNothing) {
 }
 
 TEST(ProgramProduct, OfAnotherVersionIsNotRead) {
-  std::string bytes = example();
+  std::string bytes = example_program();
   bytes[0] = 2;
   EXPECT_FALSE(decode_program_product(as_bytes(bytes)));
 }

@@ -5,7 +5,7 @@
 namespace larder::format {
 namespace {
 
-std::string example() {
+std::string example_step() {
   return encode_step_product({.is_elsewhere = false,
                               .duration_ms = 1234,
                               .said = "a.c:1: warning: unused",
@@ -15,7 +15,7 @@ std::string example() {
 }
 
 TEST(StepProduct, ComesBackAsItWas) {
-  const std::string bytes = example();
+  const std::string bytes = example_step();
   const auto product = decode_step_product(as_bytes(bytes));
   ASSERT_TRUE(product);
   EXPECT_FALSE(product->is_elsewhere);
@@ -39,7 +39,7 @@ TEST(StepProduct, TellsThatItLiesElsewhere) {
 }
 
 TEST(StepProduct, IsNotReadWhenItEndsEarlyOrLate) {
-  const std::string bytes = example();
+  const std::string bytes = example_step();
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_FALSE(decode_step_product(as_bytes(std::string_view(bytes).substr(0, size)))) << size;
   EXPECT_FALSE(decode_step_product(as_bytes(bytes + '\0')));
@@ -47,7 +47,7 @@ TEST(StepProduct, IsNotReadWhenItEndsEarlyOrLate) {
 
 // Whatever a flipped bit makes of it, what is decoded is what would be encoded.
 TEST(StepProduct, OfAnyFlippedBitIsItselfOrNothing) {
-  const std::string bytes = example();
+  const std::string bytes = example_step();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
@@ -59,7 +59,7 @@ TEST(StepProduct, OfAnyFlippedBitIsItselfOrNothing) {
 }
 
 TEST(StepProduct, OfAnotherVersionIsNotRead) {
-  std::string bytes = example();
+  std::string bytes = example_step();
   bytes[0] = 2;
   EXPECT_FALSE(decode_step_product(as_bytes(bytes)));
 }

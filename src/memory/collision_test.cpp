@@ -4,14 +4,13 @@
 #include <string>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 #include "recipe/key_hash.hpp"
 
 namespace larder {
 namespace {
 
-Recipe numbered(int number) {
-  return Recipe("test").add("number", std::to_string(number));
-}
+using testing::numbered;
 
 TEST(Collision, NeverGivesTheProductOfAnotherRecipe) {
   const TestHash same_for_all(TestHash::same_for_all);

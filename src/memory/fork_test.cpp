@@ -8,15 +8,14 @@
 #include <thread>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace larder {
 namespace {
 
-using namespace std::chrono_literals;
+using testing::named;
 
-Recipe named(std::string_view name) {
-  return Recipe("test").add("name", name);
-}
+using namespace std::chrono_literals;
 
 // Runs `body` in a forked child; true when it returned true within ten seconds.
 template <typename Body>

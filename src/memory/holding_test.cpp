@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 struct opaque_handle;  // as a driver's: never defined
 
 namespace larder {
 namespace {
 
-Recipe named(std::string_view name) {
-  return Recipe("test").add("name", name);
-}
+using testing::named;
 
 TEST(Holding, MakersMayReturnValuesPointersAndResults) {
   MemoryTier<std::string> tier;

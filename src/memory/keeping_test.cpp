@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace larder {
 namespace {
 
-Recipe named(std::string_view name) {
-  return Recipe("test").add("name", name);
-}
-Recipe numbered(int number) {
-  return named(std::to_string(number));
-}
+using testing::named;
+using testing::numbered;
 
 // Counts how many live.
 struct Counted {
@@ -35,7 +32,7 @@ bool is_kept(MemoryTier<T>& tier, const Key& recipe) {
   return static_cast<bool>(tier.get(recipe));
 }
 
-class EveryPolicy : public testing::TestWithParam<const char*> {};
+class EveryPolicy : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EveryPolicy, EndsWithExactlyTwoOfThreeKeysUnderACapOfTwo) {
   std::atomic<int> alive{0};
@@ -83,8 +80,8 @@ TEST_P(EveryPolicy, GivesEveryByteBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, EveryPolicy,
-                         testing::Values("round_robin", "lru", "lru_vector", "clock", "grouped", "sieve",
-                                         "s3fifo", "gdsf", "sampled"),
+                         ::testing::Values("round_robin", "lru", "lru_vector", "clock", "grouped", "sieve",
+                                           "s3fifo", "gdsf", "sampled"),
                          [](const auto& policy) { return std::string(policy.param); });
 
 TEST(Keeping, RefusesAPolicyThatDoesNotExist) {

@@ -15,15 +15,14 @@
 
 #include "larder/events.hpp"
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace larder {
 namespace {
 
-using namespace std::chrono_literals;
+using testing::named;
 
-Recipe named(std::string_view name) {
-  return Recipe("test").add("name", name);
-}
+using namespace std::chrono_literals;
 
 void run_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;

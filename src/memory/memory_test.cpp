@@ -4,12 +4,12 @@
 
 #include <string>
 
+#include "memory/testing.hpp"
+
 namespace larder {
 namespace {
 
-Recipe named(std::string_view name) {
-  return Recipe("test").add("name", name);
-}
+using testing::named;
 
 TEST(MemoryTier, MakesOnceAndThenHits) {
   MemoryTier<std::string> tier;

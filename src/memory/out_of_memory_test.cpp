@@ -8,6 +8,7 @@
 #include <string>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace {
 
@@ -54,9 +55,7 @@ void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_
 namespace larder {
 namespace {
 
-Recipe numbered(int number) {
-  return Recipe("test").add("number", std::to_string(number));
-}
+using testing::numbered;
 
 // Runs `body` with the first allocation failing, then the second, until none of them failed. Returns how many
 // did.

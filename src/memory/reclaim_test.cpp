@@ -8,17 +8,16 @@
 #include <vector>
 
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace larder {
 namespace {
 
+using testing::numbered;
+
 constexpr std::uint64_t kBytesMax = 1u << 20;
 // What may wait for a sweep: it is due from bytes_max / 64 on, or from so many records.
 constexpr std::uint64_t kWaitingMax = kBytesMax / 64 + 1024;
-
-Recipe numbered(int number) {
-  return Recipe("test").add("number", std::to_string(number));
-}
 
 TEST(Reclaim, FreesRecipesThatAreInternedAndDropped) {
   MemoryTier<int> tier({.bytes_max = kBytesMax});

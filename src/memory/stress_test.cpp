@@ -9,9 +9,12 @@
 
 #include "base/epoch.hpp"
 #include "larder/memory.hpp"
+#include "memory/testing.hpp"
 
 namespace larder {
 namespace {
+
+using testing::numbered;
 
 using namespace std::chrono_literals;
 
@@ -27,10 +30,6 @@ struct Watched {
   std::atomic<std::uint64_t> alive{kAlive};
   int key;
 };
-
-Recipe numbered(int number) {
-  return Recipe("test").add("number", std::to_string(number));
-}
 
 void race(std::chrono::milliseconds length, int threads) {
   MemoryTier<Watched> tier({.count_max = kKeys / 4});

@@ -7,7 +7,7 @@
 namespace larder::policy {
 namespace {
 
-Entry entry(std::uint64_t key, std::uint64_t weight, std::uint64_t cost = 1) {
+Entry weighing(std::uint64_t key, std::uint64_t weight, std::uint64_t cost = 1) {
   return {.key = key, .weight = weight, .cost = cost, .group = 0};
 }
 
@@ -15,7 +15,7 @@ Entry entry(std::uint64_t key, std::uint64_t weight, std::uint64_t cost = 1) {
 std::vector<Id> keep(Budget& budget, Id id, std::uint64_t weight, std::uint64_t cost = 1) {
   std::vector<Id> left;
   for (Id out; (out = budget.victim({weight, 1})) != kNoId; left.push_back(out)) budget.evict(out);
-  if (budget.fits({weight, 1})) budget.insert(id, entry(id, weight, cost));
+  if (budget.fits({weight, 1})) budget.insert(id, weighing(id, weight, cost));
   return left;
 }
 

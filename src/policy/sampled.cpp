@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "policy/scores.hpp"
+
 namespace larder::policy {
-namespace {
-
-float density(std::uint64_t weight, std::uint64_t cost) {
-  return static_cast<float>(std::max<std::uint64_t>(weight, 1)) /
-         static_cast<float>(std::max<std::uint64_t>(cost, 1));
-}
-
-}  // namespace
 
 Sampled::Sampled(std::uint64_t seed, std::uint32_t samples) : samples_(std::max(samples, 1U)), random_(seed) {
   drawn_.reserve(samples_);

@@ -6,7 +6,7 @@
 namespace larder::policy {
 namespace {
 
-constexpr std::size_t kSamples = 16;
+constexpr std::size_t kShadowSamples = 16;
 // A missed cost counts half after 2,300 more requests of watched keys.
 constexpr double kGrowth = 1.0003;
 constexpr std::uint64_t kChooseEvery = 64;
@@ -145,7 +145,7 @@ void Shadows::play(Watch watch, bool is_first, Tick now) {
     if (limits_.bytes != 0 && record.weight > bytes_max) continue;
     while (shadow.kept.size() > 0 && ((limits_.bytes != 0 && shadow.bytes + record.weight > bytes_max) ||
                                       (limits_.entries != 0 && shadow.kept.size() >= entries_max))) {
-      shadow.kept.draw(kSamples, random_, drawn_);
+      shadow.kept.draw(kShadowSamples, random_, drawn_);
       Watch worst = drawn_.front();
       float highest = -1;
       for (const Watch drawn : drawn_) {

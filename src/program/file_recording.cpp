@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/fork.hpp"
 #include "base/transfer.hpp"
+#include "program/clock_macros.hpp"
 #include "recipe/canonical.hpp"
 
 namespace larder {
@@ -22,13 +23,6 @@ thread_local constinit FileRecording* current = nullptr;
 thread_local constinit bool is_paused = false;
 
 constinit std::atomic<int> under_way{0};
-
-std::string_view clock_macro_in(std::string_view text) noexcept {
-  for (const std::string_view macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
-    if (text.find(macro) != std::string_view::npos) return macro;
-  }
-  return {};
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "larder/program_input.hpp"
+#include "program/clock_macros.hpp"
 
 namespace larder {
 namespace {
@@ -18,14 +19,6 @@ bool may_read_files(std::string_view source) noexcept {
     if (source.find(sign) != std::string_view::npos) return true;
   }
   return false;
-}
-
-// Macros that are different each time, or empty.
-std::string_view clock_macro_in(std::string_view source) noexcept {
-  for (const std::string_view macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
-    if (source.find(macro) != std::string_view::npos) return macro;
-  }
-  return {};
 }
 
 // Adds what `input` says, each name behind `prefix`; the first reason not to keep it goes to `why_not`.

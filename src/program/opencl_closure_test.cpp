@@ -18,10 +18,10 @@ namespace larder::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using Api = CountedApi<OpenclApi>;
-using Programs = ProgramCache<Api>;
+using CountedOpencl = CountedApi<OpenclApi>;
+using OpenclPrograms = ProgramCache<CountedOpencl>;
 
-constexpr std::string_view kSource =
+constexpr std::string_view kClosureSource =
     "#include \"value.h\"\n"
     "kernel void give(global int* out) { out[get_global_id(0)] = VALUE; }\n";
 
@@ -42,7 +42,7 @@ class OpenclClosure : public ::testing::Test {
     static const auto* const place = new OpenclPlace(open_opencl(Driver::kPlatform));
     if (!place->why_not.empty()) GTEST_SKIP() << place->why_not;
     place_ = *place;
-    api_ = std::make_shared<Api>(*OpenclApi::open(place_.context));
+    api_ = std::make_shared<CountedOpencl>(*OpenclApi::open(place_.context));
     fs::create_directories(at("early"));
     fs::create_directories(at("late"));
     write("late/value.h", "#define VALUE 1");
@@ -59,19 +59,19 @@ class OpenclClosure : public ::testing::Test {
   // In a process of its own, as it were; runs the kernel when it can.
   ProgramAnswer ask(const ProgramInput& input) {
     Cache cache = Cache::open(options_in(scratch_));
-    Programs programs(api_, &cache, {.remember_failures = true});
+    OpenclPrograms programs(api_, &cache, {.remember_failures = true});
     ProgramAnswer answer;
     auto program = programs.get_or_build({&place_.device, 1}, input, &answer);
     error_ = program ? "" : program.error().what;
     value_ = program ? run(programs, *program) : -1;
     return answer;
   }
-  ProgramAnswer ask(std::string_view source = kSource) {
+  ProgramAnswer ask(std::string_view source = kClosureSource) {
     const std::string options = folders();
     return ask({.text = source, .call_options = {.compile = options}});
   }
 
-  int run(Programs& programs, const Programs::ProgramHandle& program) const {
+  int run(OpenclPrograms& programs, const OpenclPrograms::ProgramHandle& program) const {
     const OpenclLoader& cl = opencl_loader();
     auto kernel = programs.get_kernel(program, "give");
     if (!kernel) return -2;
@@ -95,7 +95,7 @@ class OpenclClosure : public ::testing::Test {
 
   ScratchDirectory scratch_;
   OpenclPlace place_;
-  std::shared_ptr<Api> api_;
+  std::shared_ptr<CountedOpencl> api_;
   std::string error_;
   int value_ = 0;
 };
@@ -184,7 +184,7 @@ TYPED_TEST(OpenclClosure, ACompilersNoIsForgottenWhenTheHeaderThatItMissedComes)
 TYPED_TEST(OpenclClosure, HeadersInMemoryAreIngredientsByNameAndContent) {
   const auto with = [this](std::string_view name, std::string_view text) {
     const ProgramHeader header{name, text};
-    return this->ask({.text = kSource, .headers = {&header, 1}});
+    return this->ask({.text = kClosureSource, .headers = {&header, 1}});
   };
   EXPECT_EQ(with("value.h", "#define VALUE 11\n").outcome, Outcome::made) << this->error_;
   EXPECT_EQ(this->value_, 11);
@@ -206,7 +206,7 @@ TYPED_TEST(OpenclClosure, AHeaderWithTheTimeInItIsNotKept) {
 
 TYPED_TEST(OpenclClosure, SeveralProgramsCompiledAtOnceHaveTheirOwnClosures) {
   Cache cache = Cache::open(options_in(this->scratch_));
-  Programs programs(this->api_, &cache);
+  OpenclPrograms programs(this->api_, &cache);
   const std::string options = this->folders();
   for (int i = 0; i < 4; ++i) this->write("late/v" + std::to_string(i) + ".h", "#define VALUE 1");
   const auto all = [&] {
@@ -242,7 +242,7 @@ TYPED_TEST(OpenclClosure, WithoutIncludesNoFileIsLookedAt) {
   constexpr std::string_view kPlain = "kernel void give(global int* out) { out[0] = 1; }\n";
   EXPECT_EQ(this->ask(kPlain).outcome, Outcome::made);
   EXPECT_EQ(this->ask(kPlain).outcome, Outcome::disk_hit);
-  const Recipe recipe = Programs(this->api_).recipe(this->place_.device, {.text = kPlain});
+  const Recipe recipe = OpenclPrograms(this->api_).recipe(this->place_.device, {.text = kPlain});
   for (const Ingredient& each : recipe.ingredients()) EXPECT_NE(each.name, "source-folder");
 }
 
@@ -250,10 +250,10 @@ TEST(PoclFolder, WhereSourcesLieDecidesForProgramsThatInclude) {
   const OpenclPlace place = open_opencl(OnPocl::kPlatform);
   if (!place.why_not.empty()) GTEST_SKIP() << place.why_not;
   const std::string before = ::getenv("POCL_CACHE_DIR");
-  Programs programs(std::make_shared<Api>(*OpenclApi::open(place.context)));
-  const Recipe here = programs.recipe(place.device, {.text = kSource});
+  OpenclPrograms programs(std::make_shared<CountedOpencl>(*OpenclApi::open(place.context)));
+  const Recipe here = programs.recipe(place.device, {.text = kClosureSource});
   ::setenv("POCL_CACHE_DIR", "/elsewhere", 1);
-  const Recipe there = programs.recipe(place.device, {.text = kSource});
+  const Recipe there = programs.recipe(place.device, {.text = kClosureSource});
   ::setenv("POCL_CACHE_DIR", before.c_str(), 1);
   EXPECT_NE(here.key(), there.key());
   bool says_which = false;

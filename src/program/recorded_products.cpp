@@ -144,7 +144,7 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
   if (cache_ == nullptr) return make_alone();
   std::optional<Recorded> mine;
   // What this thread made, with what the cache says of it: switched off, it makes aside.
-  const auto told = [&](const Result<Product>& by) {
+  const auto told = [&](const Result<larder::Product>& by) {
     auto made = to_got(base, *mine);
     if (!made || !by) return made;
     made->outcome = by->outcome;

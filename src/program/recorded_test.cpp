@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using Api = CountedApi<FakeApi>;
 using Programs = ProgramCache<Api>;
 constexpr FakeDevice kDevice{.number = 1, .of_class = 1};
-constexpr std::string_view kSource = "kernel k\n#include \"a.h\"\n";
+constexpr std::string_view kIncludingSource = "kernel k\n#include \"a.h\"\n";
 
 class RecordedTest : public ::testing::Test {
  protected:
@@ -72,7 +72,7 @@ class RecordedTest : public ::testing::Test {
     return content;
   }
   // In a process of its own, as it were.
-  ProgramAnswer ask(std::string_view source = kSource, bool remember_failures = false) {
+  ProgramAnswer ask(std::string_view source = kIncludingSource, bool remember_failures = false) {
     Cache cache = Cache::open(options_in(scratch_));
     Programs programs(api_, &cache, {.remember_failures = remember_failures});
     ProgramAnswer answer;
@@ -263,11 +263,11 @@ TEST_F(RecordedTest, ALiveProgramIsOfNoMoreUseWhenItsHeaderChanges) {
     Cache cache = Cache::open();
     Programs programs(api_, has_cache ? &cache : nullptr);
     ProgramAnswer answer;
-    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kSource}));
-    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kSource}, &answer));
+    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kIncludingSource}));
+    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kIncludingSource}, &answer));
     EXPECT_EQ(answer.outcome, Outcome::memory_hit);
     write("late/a.h", "second");
-    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kSource}, &answer));
+    ASSERT_TRUE(programs.get_or_build({&kDevice, 1}, {.text = kIncludingSource}, &answer));
     EXPECT_EQ(answer.outcome, Outcome::made);
     EXPECT_EQ(api_->builds, 2);
   }
@@ -276,12 +276,12 @@ TEST_F(RecordedTest, ALiveProgramIsOfNoMoreUseWhenItsHeaderChanges) {
 TEST_F(RecordedTest, ACompilersNoIsForgottenWhenTheHeaderThatItMissedComes) {
   fs::remove(at("late/a.h"));
   for (int i = 0; i < 2; ++i) {
-    ask(kSource, true);
+    ask(kIncludingSource, true);
     EXPECT_FALSE(good_);
   }
   EXPECT_EQ(api_->builds, 1);
   write("late/a.h", "first");
-  ask(kSource, true);
+  ask(kIncludingSource, true);
   EXPECT_TRUE(good_);
 }
 

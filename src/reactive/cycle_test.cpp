@@ -231,7 +231,7 @@ TEST(GraphCycle, IsSolvedOnceThoughThreadsEnterItFromAllSides) {  // 13, 14
 }
 
 void run_random(unsigned seeds, int steps, const GraphOptions& options) {
-  for (unsigned seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
+  for (unsigned seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
@@ -239,7 +239,7 @@ void run_random(unsigned seeds, int steps, const GraphOptions& options) {
     constexpr int kNodes = 10;
     for (int n = 0; n < kNodes; ++n) r.set(n, 0);
     std::map<int, Want> wants;
-    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+    for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) {
       const int n = draw(kNodes);
       if (getenv("TRACE")) fprintf(stderr, "seed %u step %d\n", seed, i);
       switch (draw(4)) {

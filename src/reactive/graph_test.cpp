@@ -8,25 +8,17 @@
 #include <optional>
 #include <stdexcept>
 
+#include "reactive/testing.hpp"
+
 namespace larder {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Log;
+using testing::Ran;
 using ::testing::UnorderedElementsAre;
-using Log = std::vector<std::string>;
-
-// What ran since it was last asked.
-struct Ran {
-  Log log;
-  void operator()(std::string name) { log.push_back(std::move(name)); }
-  Log take() {
-    Log taken;
-    taken.swap(log);
-    return taken;
-  }
-};
 
 TEST(Graph, MakesOnFirstReadAndKeeps) {
   Graph graph;

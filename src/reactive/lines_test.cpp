@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "larder/graph.hpp"
+#include "reactive/testing.hpp"
 
 namespace larder {
 namespace {
@@ -12,16 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-struct Ran {
-  std::vector<std::string> log;
-  void operator()(std::string name) { log.push_back(std::move(name)); }
-  std::vector<std::string> take() {
-    std::vector<std::string> taken;
-    taken.swap(log);
-    return taken;
-  }
-};
+using testing::Ran;
 
 TEST(GraphLines, MakesAnEvictedValueAgainOnlyWhenItIsRead) {  // 23
   Graph graph({.lines_max = 1});

@@ -30,7 +30,7 @@ void run_random_operations(int operations, int between_checks, unsigned threads)
   self = f;
   std::map<int, Want> wants;
   std::map<int, GraphSubscription> subscriptions;
-  for (int i = 1; i <= operations && !testing::Test::HasFailure(); ++i) {
+  for (int i = 1; i <= operations && !::testing::Test::HasFailure(); ++i) {
     const int n = draw(kNodes);
     switch (draw(12)) {
       case 0:

@@ -234,10 +234,10 @@ class Model {
 
 template <typename V>
 void run_model(unsigned seeds, int steps, const Shape& shape) {
-  for (unsigned seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
+  for (unsigned seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Model<V> model(seed, shape);
-    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+    for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) {
       model.step();
       if (i % 16 == 0) model.check();
     }

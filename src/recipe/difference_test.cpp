@@ -10,18 +10,14 @@
 #include <vector>
 
 #include "recipe/readable.hpp"
+#include "recipe/testing.hpp"
 #include "recipe/text_diff.hpp"
 
 namespace larder {
 namespace {
 
-using Named = std::vector<std::pair<std::string, std::string>>;
-
-Recipe recipe_of(std::string_view kind, const Named& ingredients) {
-  Recipe recipe(kind);
-  for (const auto& [name, text] : ingredients) recipe.add(name, text);
-  return recipe;
-}
+using testing::Named;
+using testing::recipe_of;
 
 // "changed options 1>0" and the like.
 std::vector<std::string> changes_of(const Recipe& before, const Recipe& after) {
@@ -76,15 +72,15 @@ TEST(Difference, TellsTheDigestFromAnInlineIngredientOfTheSameBytes) {
   EXPECT_EQ(changes_of(large, forged), (Changes{"changed x 0>0"}));
 }
 
-rc::Gen<Named> ingredient_lists() {
+rc::Gen<Named> plain_ingredient_lists() {
   const auto text = rc::gen::container<std::string>(rc::gen::element('a', 'b'));
   return rc::gen::container<Named>(rc::gen::pair(text, text));
 }
 
 // Undoes a difference: what is left of both lists when everything that changed is taken out is the same.
 RC_GTEST_PROP(Difference, LeavesTheSameInBoth, ()) {
-  const Recipe before = recipe_of("k", *ingredient_lists());
-  const Recipe after = recipe_of("k", *ingredient_lists());
+  const Recipe before = recipe_of("k", *plain_ingredient_lists());
+  const Recipe after = recipe_of("k", *plain_ingredient_lists());
   const Difference difference = larder::difference(before, after);
   RC_ASSERT(difference.is_empty() == (before == after));
   std::vector<bool> out_before(before.ingredients().size());

@@ -11,17 +11,13 @@
 
 #include "recipe/canonical.hpp"
 #include "recipe/key_hash.hpp"
+#include "recipe/testing.hpp"
 
 namespace larder {
 namespace {
 
-using Named = std::vector<std::pair<std::string, std::string>>;
-
-Recipe recipe_of(std::string_view kind, const Named& ingredients) {
-  Recipe recipe(kind);
-  for (const auto& [name, text] : ingredients) recipe.add(name, text);
-  return recipe;
-}
+using testing::Named;
+using testing::recipe_of;
 
 // Different lists: different bytes, different keys, and neither equals the other.
 void expect_different(const Recipe& a, const Recipe& b) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 #include "settings/units.hpp"
 
@@ -16,10 +17,6 @@ bool is_name_character(char c) noexcept {
 
 bool is_control(char c) noexcept {
   return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-}
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
 }
 
 // The digits of an integer as they would stand on a command line; empty: it is none.

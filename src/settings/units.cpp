@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/ascii.hpp"
+
 namespace larder::settings {
 namespace {
 
@@ -22,10 +24,6 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
     if (lower(a[i]) != lower(b[i])) return false;
   }
   return true;
-}
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
 }
 
 std::string_view trimmed(std::string_view text) noexcept {

@@ -12,10 +12,6 @@
 namespace larder {
 namespace {
 
-std::string product_of(int number) {
-  return "product " + std::to_string(number) + std::string(static_cast<std::size_t>(number * 37 % 5000), 'p');
-}
-
 class StoreCrash : public StoreTest {
  protected:
   // Runs `body` in a child; true when it died by a signal.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/transfer.hpp"
 #include "recipe/key_hash.hpp"
 #include "store/trust.hpp"
 
@@ -31,20 +32,6 @@ LARDER_HOT std::shared_ptr<std::byte> allocate(std::size_t size) {
   auto* const aligned = reinterpret_cast<std::byte*>((number + kHugePage - 1) / kHugePage * kHugePage);
   ::madvise(aligned, size, MADV_HUGEPAGE);
   return {aligned, [address, reserved](std::byte*) { ::munmap(address, reserved); }};
-}
-
-// 0 when `size` bytes were read, 1 when the file ended before, else minus errno.
-LARDER_HOT int read_fully(FileSystem& files, int fd, std::byte* to, std::size_t size,
-                          std::uint64_t offset) noexcept {
-  while (size > 0) {
-    const ssize_t got = files.read_at(fd, to, size, offset);
-    if (got < 0) return static_cast<int>(got);
-    if (got == 0) return 1;
-    to += got;
-    offset += static_cast<std::uint64_t>(got);
-    size -= static_cast<std::size_t>(got);
-  }
-  return 0;
 }
 
 Content failed(int error) noexcept {

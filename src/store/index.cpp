@@ -13,8 +13,6 @@
 namespace larder {
 namespace {
 
-constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-constexpr mode_t kFileMode = 0600;
 // More would not be a table: at this size it is rebuilt instead.
 constexpr std::uint64_t kTableMax = std::uint64_t{64} << 20;
 constexpr std::uint16_t kUsesMax = 0xffff;
@@ -98,7 +96,7 @@ format::ShardTotal ShardTable::total() const noexcept {
 bool Index::read_totals(format::Totals& totals) noexcept {
   totals = {};
   FileSystem& files = directory_.files();
-  const File opened(files, files.open_at(directory_.fd(), layout::kTotals, kReadFlags));
+  const File opened(files, files.open_at(directory_.fd(), layout::kTotals, trust::kReadFlags));
   if (!opened.is_open()) return false;
   bool is_found = false;
   std::array<format::TotalsBytes, 2> turns;
@@ -121,7 +119,7 @@ bool Index::read_totals(format::Totals& totals) noexcept {
 void Index::write_totals(format::Totals& totals) noexcept {
   FileSystem& files = directory_.files();
   const File opened(files, files.open_at(directory_.fd(), layout::kTotals,
-                                         O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode));
+                                         O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, trust::kFileMode));
   struct stat status {};
   if (!is_usable(directory_, opened, layout::kTotals, status)) return;
   ++totals.sequence;
@@ -183,10 +181,10 @@ bool Index::write_table(unsigned shard, const ShardTable& table) noexcept try {
 
   const layout::Path path = layout::shard_index_path(shard);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_NONBLOCK;
-  int fd = directory_.open_in_shard(shard, path.c_str(), kFlags, kFileMode);
+  int fd = directory_.open_in_shard(shard, path.c_str(), kFlags, trust::kFileMode);
   // The first entry of a shard may have been announced and not yet been published.
   if (fd == -ENOENT && !table.records.empty() && directory_.make_shard(shard) == 0) {
-    fd = directory_.open_in_shard(shard, path.c_str(), kFlags, kFileMode);
+    fd = directory_.open_in_shard(shard, path.c_str(), kFlags, trust::kFileMode);
   }
   const File opened(files, fd);
   struct stat status {};

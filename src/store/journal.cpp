@@ -10,11 +10,9 @@
 namespace larder {
 namespace {
 
-constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 constexpr int kAppendFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
-constexpr mode_t kFileMode = 0600;
 // How often an append follows a journal that is folded away under it.
-constexpr int kRounds = 4;
+constexpr int kFollowsMax = 4;
 
 }  // namespace
 
@@ -41,8 +39,8 @@ Journal::Place Journal::append(const format::IndexRecord& record) noexcept {
     // J2, and that no other thread let the number stand for another file meanwhile.
     if (write(fd) && opening_.load() == opening && is_current(inode)) return {inode, opening};
   }
-  for (int round = 0; round < kRounds; ++round) {
-    File opened(files, files.open_at(directory_.fd(), layout::kJournal, kAppendFlags, kFileMode));
+  for (int round = 0; round < kFollowsMax; ++round) {
+    File opened(files, files.open_at(directory_.fd(), layout::kJournal, kAppendFlags, trust::kFileMode));
     struct stat status {};
     if (!opened.is_open() || files.status(opened.fd(), status) < 0) break;
     if (!trust::is_our_file(status, directory_.user())) {
@@ -80,7 +78,7 @@ bool Journal::holds(const Place& place) noexcept {
 Journal::News Journal::read_file(const char* name) noexcept try {
   News news;
   FileSystem& files = directory_.files();
-  const File opened(files, files.open_at(directory_.fd(), name, kReadFlags));
+  const File opened(files, files.open_at(directory_.fd(), name, trust::kReadFlags));
   struct stat status {};
   if (!opened.is_open() || files.status(opened.fd(), status) < 0 ||
       !trust::is_our_file(status, directory_.user())) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/clock.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -42,13 +43,6 @@ Nanoseconds bound_of(const KeyLockOptions& options, Nanoseconds expected) noexce
   if (expected <= Nanoseconds{0}) return std::min(options.bound_unknown, options.bound_max);
   if (expected > options.bound_max) return options.bound_max;
   return std::clamp(expected * options.bound_factor, options.bound_min, options.bound_max);
-}
-
-void pause(Nanoseconds time) noexcept {
-  timespec rest{};
-  rest.tv_sec = static_cast<time_t>(time.count() / 1'000'000'000);
-  rest.tv_nsec = static_cast<long>(time.count() % 1'000'000'000);
-  ::nanosleep(&rest, nullptr);
 }
 
 // One byte of the lock file for each key; two keys sharing one would only wait for each other.

@@ -12,10 +12,6 @@
 namespace larder {
 namespace {
 
-std::string product_of(int number) {
-  return "product " + std::to_string(number) + std::string(static_cast<std::size_t>(number * 37 % 5000), 'p');
-}
-
 // linux/ext4.h has these from Linux 6.4 on.
 constexpr unsigned long kExt4Shutdown = _IOR('X', 125, std::uint32_t);
 constexpr std::uint32_t kWithoutFlushingTheLog = 2;

@@ -12,9 +12,7 @@
 namespace larder {
 namespace {
 
-constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 constexpr int kWriteFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
-constexpr mode_t kMode = 0600;
 
 bool write_all(FileSystem& files, int fd, std::string_view bytes) noexcept {
   while (!bytes.empty()) {
@@ -37,7 +35,7 @@ bool is_usable(const Directory& directory, const File& file, struct stat& status
 std::string Notes::read(std::string_view name, std::size_t size_max) const {
   const std::string path(name);
   FileSystem& files = directory_.files();
-  const File file(files, files.open_at(directory_.fd(), path.c_str(), kReadFlags));
+  const File file(files, files.open_at(directory_.fd(), path.c_str(), trust::kReadFlags));
   struct stat status {};
   if (!is_usable(directory_, file, status) || status.st_size < 0) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
@@ -60,7 +58,8 @@ bool Notes::append(std::string_view name, std::string_view bytes, std::uint64_t 
   const std::string path(name);
   FileSystem& files = directory_.files();
   for (int round = 0; round < 2; ++round) {
-    const File file(files, files.open_at(directory_.fd(), path.c_str(), kWriteFlags | O_APPEND, kMode));
+    const File file(files,
+                    files.open_at(directory_.fd(), path.c_str(), kWriteFlags | O_APPEND, trust::kFileMode));
     struct stat status {};
     if (!is_usable(directory_, file, status)) return false;
     if (static_cast<std::uint64_t>(status.st_size) + bytes.size() > size_max && round == 0) {
@@ -79,13 +78,13 @@ bool Notes::replace(std::string_view name, std::string_view bytes) const {
   FileSystem& files = directory_.files();
   const std::string path(name);
   const std::string fresh = path + std::string(layout::kFreshNote);
-  int fd = files.open_at(directory_.fd(), fresh.c_str(), kWriteFlags | O_EXCL, kMode);
+  int fd = files.open_at(directory_.fd(), fresh.c_str(), kWriteFlags | O_EXCL, trust::kFileMode);
   if (fd == -EEXIST) {
     // Another process is at it, or died over it.
     struct stat status {};
     if (files.status_at(directory_.fd(), fresh.c_str(), status) == 0)
       files.unlink_at(directory_.fd(), fresh.c_str());
-    fd = files.open_at(directory_.fd(), fresh.c_str(), kWriteFlags | O_EXCL, kMode);
+    fd = files.open_at(directory_.fd(), fresh.c_str(), kWriteFlags | O_EXCL, trust::kFileMode);
   }
   File file(files, fd);
   if (!file.is_open()) return false;
@@ -119,7 +118,7 @@ bool Notes::alone(const std::function<void()>& change) const {
   if (read_only_) return false;
   FileSystem& files = directory_.files();
   const File lock(files, files.open_at(directory_.fd(), layout::kLock,
-                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kMode));
+                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, trust::kFileMode));
   if (!lock.is_open() || files.lock(lock.fd(), FileLock::exclusive, layout::kNotesLockByte) != 0)
     return false;
   change();

@@ -12,8 +12,6 @@
 namespace larder::publish {
 namespace {
 
-constexpr mode_t kFileMode = 0600;
-
 int write_all(FileSystem& files, int fd, std::string_view head, BytesView product) noexcept {
   // Linux writes at most 2 GiB less a page in one call.
   constexpr std::size_t kMost = std::size_t{1} << 30;
@@ -48,7 +46,7 @@ int write_temporary(Directory& directory, const Key& key, const char* path, std:
   File file(files, -1);
   const unsigned shard = layout::shard_of(key);
   for (int attempt = 0;; ++attempt) {
-    const int fd = directory.open_in_shard(shard, path, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
+    const int fd = directory.open_in_shard(shard, path, O_WRONLY | O_CREAT | O_EXCL, trust::kFileMode);
     if (fd >= 0) {
       file = File(files, fd);
       is_made = true;
@@ -60,8 +58,8 @@ int write_temporary(Directory& directory, const Key& key, const char* path, std:
   // The umask or an inherited access list may have set another mode.
   struct stat status {};
   if (const int error = files.status(file.fd(), status); error < 0) return error;
-  if ((status.st_mode & 07777) != kFileMode) {
-    if (const int error = files.change_mode(file.fd(), kFileMode); error < 0) return error;
+  if ((status.st_mode & 07777) != trust::kFileMode) {
+    if (const int error = files.change_mode(file.fd(), trust::kFileMode); error < 0) return error;
   }
   if (const int error = write_all(files, file.fd(), head, product); error < 0) return error;
   if (durable) {

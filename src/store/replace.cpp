@@ -9,11 +9,10 @@
 #include <new>
 
 #include "base/transfer.hpp"
+#include "store/trust.hpp"
 
 namespace larder::replace {
 namespace {
-
-constexpr mode_t kFileMode = 0600;
 
 // Tells the writers of this process apart.
 std::atomic<unsigned> g_next_writer{0};
@@ -29,7 +28,7 @@ struct Temporary {
 // trusted.
 int take_shared_name(FileSystem& files, int dir, Temporary& temporary) noexcept {
   const char* const name = temporary.name.c_str();
-  const int fd = files.open_at(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode);
+  const int fd = files.open_at(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, trust::kFileMode);
   if (fd == -ELOOP || fd == -EISDIR || fd == -ENXIO || fd == -EACCES) return -EAGAIN;
   if (fd < 0) return fd;
   temporary.file = File(files, fd);
@@ -53,7 +52,7 @@ int take_shared_name(FileSystem& files, int dir, Temporary& temporary) noexcept 
 
 int take_own_name(FileSystem& files, int dir, Temporary& temporary) noexcept {
   const int fd =
-      files.open_at(dir, temporary.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode);
+      files.open_at(dir, temporary.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, trust::kFileMode);
   if (fd < 0) return fd;
   temporary.file = File(files, fd);
   temporary.is_ours = true;
@@ -64,8 +63,8 @@ int fill(FileSystem& files, int fd, std::string_view head, BytesView body) noexc
   struct stat status {};
   if (const int error = files.status(fd, status); error < 0) return error;
   // The umask or an inherited access list may have set another mode.
-  if ((status.st_mode & 07777) != kFileMode) {
-    if (const int error = files.change_mode(fd, kFileMode); error < 0) return error;
+  if ((status.st_mode & 07777) != trust::kFileMode) {
+    if (const int error = files.change_mode(fd, trust::kFileMode); error < 0) return error;
   }
   if (const int error = write_fully(files, fd, as_bytes(head), 0); error < 0) return error;
   return write_fully(files, fd, body, head.size());

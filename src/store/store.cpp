@@ -19,15 +19,10 @@
 namespace larder {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 // A file from further in the future has been dated by a clock that was wrong.
-constexpr std::int64_t kFutureMax = 24 * 3600 * kSecond;
+constexpr std::int64_t kFutureMax = 24 * 3600 * kSecondNs;
 // Damaged files above this are removed instead of kept for inspection.
 constexpr off_t kDamagedKeptMax = 1 << 20;
-
-std::int64_t changed_at(const struct stat& status) noexcept {
-  return to_ns(status.st_mtim);
-}
 
 bool is_damage(Reason reason) noexcept {
   return reason == Reason::truncated || reason == Reason::corrupt;
@@ -44,7 +39,7 @@ void fill(EntryInfo& info, const Key& key, const entry_file::Content& content, c
   info.attachment = as_text(content.head.attachment);
   info.cost = content.head.cost;
   info.made_at_unix_ns = content.head.made_at_unix_ns;
-  info.used_at_unix_ns = changed_at(status);
+  info.used_at_unix_ns = to_ns(status.st_mtim);
   info.product_bytes = content.head.product_size;
   info.file_bytes = static_cast<std::uint64_t>(status.st_size);
 }
@@ -108,7 +103,7 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
     return lookup;
   }
   const std::int64_t now = options_.clock->unix_ns();
-  const std::int64_t dated = changed_at(opened.status);
+  const std::int64_t dated = to_ns(opened.status.st_mtim);
   const std::int64_t made_at = content.head.made_at_unix_ns;
   const std::int64_t idle_ns = now - std::max(dated, made_at <= now ? made_at : dated);
   if (options_.age_max.count() > 0 && idle_ns > options_.age_max.count()) {
@@ -276,7 +271,7 @@ Reason Store::glance(const Key& key, EntryInfo& info) const noexcept try {
   info.key = key;
   if (opened.reason != Reason::none) return opened.reason;
   info.file_bytes = static_cast<std::uint64_t>(opened.status.st_size);
-  info.used_at_unix_ns = changed_at(opened.status);
+  info.used_at_unix_ns = to_ns(opened.status.st_mtim);
   const entry_file::Content content = entry_file::read_recipe(*directory_, opened);
   if (content.reason == Reason::none) fill(info, key, content, opened.status);
   return content.reason;
@@ -327,7 +322,7 @@ void Store::forget_damaged() noexcept {
 
 bool Store::may_remove() noexcept {
   if (options_.removals_per_second == 0) return true;
-  const std::int64_t second = options_.clock->steady().count() / kSecond;
+  const std::int64_t second = options_.clock->steady().count() / kSecondNs;
   if (removal_second_.exchange(second, std::memory_order_relaxed) != second) {
     removals_.store(0, std::memory_order_relaxed);
   }

@@ -134,4 +134,9 @@ class StoreTest : public ::testing::Test {
   Subscription subscription_;
 };
 
+// Of many sizes.
+inline std::string product_of(int number) {
+  return "product " + std::to_string(number) + std::string(static_cast<std::size_t>(number * 37 % 5000), 'p');
+}
+
 }  // namespace larder

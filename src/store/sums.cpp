@@ -6,7 +6,7 @@ namespace {
 using format::IndexEvent;
 
 // How often the three files are read when a fold comes in between.
-constexpr int kRounds = 4;
+constexpr int kReadingsMax = 4;
 
 void add(Sums& sums, const Journal::News& news, unsigned first_shard) noexcept {
   for (const format::IndexRecord& record : news.records) {
@@ -35,7 +35,7 @@ Sums read_sums(Index& index) noexcept {
     index.read_totals(totals);
     const bool is_one_moment =
         before.folds == totals.folds && (earlier.inode == 0 || earlier.inode != later.inode);
-    if (!is_one_moment && round < kRounds) continue;
+    if (!is_one_moment && round < kReadingsMax) continue;
 
     Sums sums;
     sums.is_exact = later.size <= Journal::kSizeMax && earlier.size <= Journal::kSizeMax;

@@ -1,11 +1,15 @@
 // What the store requires of a file or directory before it uses it: the user's own, and nobody else may write
-// it.
+// it. And how it opens and makes its own.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 namespace larder::trust {
+
+inline constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+inline constexpr mode_t kFileMode = 0600;
 
 inline bool is_ours(const struct stat& status, uid_t user) noexcept {
   return status.st_uid == user && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;

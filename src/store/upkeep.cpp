@@ -19,11 +19,10 @@ namespace {
 using format::IndexEvent;
 using format::IndexRecord;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kTemporaryAge = 3600 * kSecond;
-constexpr std::int64_t kGhostAge = 30 * 24 * 3600 * kSecond;
+constexpr std::int64_t kTemporaryAge = 3600 * kSecondNs;
+constexpr std::int64_t kGhostAge = 30 * 24 * 3600 * kSecondNs;
 constexpr std::size_t kGhostsMin = 64;  // kept per shard at least, else as many as there are entries
-constexpr std::int64_t kRollEvery = 300 * kSecond;  // one shard each: all of them in a day
+constexpr std::int64_t kRollEvery = 300 * kSecondNs;  // one shard each: all of them in a day
 constexpr std::size_t kGroupSize = 1024;  // entries that one round of eviction chooses from, if there are
 constexpr std::uint64_t kSlackMax = std::uint64_t{32} << 20;
 constexpr std::uint64_t kSlackPart = 1024;  // of bytes_max may be published between two looks at the sums
@@ -31,22 +30,13 @@ constexpr unsigned kPutsMax = 256;          // neither more puts than these, or 
 constexpr unsigned kPutsUnfinished = 8;     // nor these, while the last step left something to do
 constexpr double kLagMax = 0.01;            // of bytes_max may be kept above it while eviction catches up
 // So long after it was announced an entry that is not there counts as one that is being published.
-constexpr std::int64_t kOnItsWayMax = 60 * kSecond;
+constexpr std::int64_t kOnItsWayMax = 60 * kSecondNs;
 // A put that finds the store full and another process making room looks again so often, after such a pause.
 constexpr int kWaitsMax = 8;
 constexpr Nanoseconds kWait = std::chrono::microseconds(250);
 
-std::int64_t changed_at(const struct stat& status) noexcept {
-  return to_ns(status.st_mtim);
-}
-
 std::uint64_t less(std::uint64_t from, std::uint64_t what) noexcept {
   return from > what ? from - what : 0;
-}
-
-void pause(Nanoseconds time) noexcept {
-  const timespec rest = {0, static_cast<long>(time.count())};
-  ::nanosleep(&rest, nullptr);
 }
 
 // The one turn at upkeep that a store has. A file system without locks is no reason to grow without bound:
@@ -441,7 +431,7 @@ bool Upkeep::learns_of_use(const Step& step, IndexRecord& record) noexcept {
   struct stat status {};
   const layout::Path path = layout::entry_path(record.key);
   if (directory_.files().status_at(directory_.fd(), path.c_str(), status) < 0) return false;
-  const std::int64_t used_at = std::min(changed_at(status), step.now);
+  const std::int64_t used_at = std::min(to_ns(status.st_mtim), step.now);
   if (used_at <= record.at_unix_ns + options_.touch_after.count()) return false;
   record.at_unix_ns = used_at;
   return true;
@@ -524,7 +514,7 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
   while (const auto name = listing.next()) {
     struct stat status {};
     if (layout::is_temporary(*name) && status_of(*name, status)) {
-      const std::int64_t age = step.now - changed_at(status);
+      const std::int64_t age = step.now - to_ns(status.st_mtim);
       if (age <= kTemporaryAge && age >= -kTemporaryAge) continue;
       if (files.unlink_at(directory_.fd(), layout::path_in_shard(shard, *name).c_str()) == 0)
         ++step.report.swept_files;
@@ -543,7 +533,7 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
     IndexRecord found;
     found.key = *key;
     found.bytes = static_cast<std::uint64_t>(status.st_size);
-    found.at_unix_ns = std::min(changed_at(status), step.now);
+    found.at_unix_ns = std::min(to_ns(status.st_mtim), step.now);
     table.apply(found);
   }
   table.is_sound = table.is_sound || listing.is_open();

@@ -8,6 +8,8 @@
 #include <array>
 #include <climits>
 
+#include "base/clock.hpp"
+
 namespace larder::trace {
 namespace {
 
@@ -30,7 +32,7 @@ Seen see(const char* path) noexcept {
               : S_ISDIR(status.st_mode) ? Was::directory
               : S_ISLNK(status.st_mode) ? Was::link
                                         : Was::other;
-  seen.changed_ns = status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
+  seen.changed_ns = to_ns(status.st_ctim);
   seen.inode = status.st_ino;
   return seen;
 }
