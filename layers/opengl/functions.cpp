@@ -50,10 +50,13 @@ void* find_in(const char* const (&libraries)[kCount], const char* name) noexcept
 
 void* find_gl(const char* name) noexcept {
   void* found = find_linked(name);
-  if (const EglFunctions* const e = egl(); found == nullptr && e != nullptr)
-    found = reinterpret_cast<void*>(e->eglGetProcAddress(name));
-  if (const GlxFunctions* const x = glx(); found == nullptr && x != nullptr)
-    found = reinterpret_cast<void*>(x->glXGetProcAddressARB(reinterpret_cast<const unsigned char*>(name)));
+  if (found == nullptr) {
+    if (const EglFunctions* const e = egl()) found = reinterpret_cast<void*>(e->eglGetProcAddress(name));
+  }
+  if (found == nullptr) {
+    if (const GlxFunctions* const x = glx())
+      found = reinterpret_cast<void*>(x->glXGetProcAddressARB(reinterpret_cast<const unsigned char*>(name)));
+  }
   if (found == nullptr || is_ours(found)) found = find_in(kGlLibraries, name);
   return found;
 }
@@ -93,6 +96,8 @@ void* next_dlsym(void* library, const char* name) noexcept {
 
 const EglFunctions* egl() noexcept {
   return found_once(known_egl, [](EglFunctions& set) {
+    // To look for a library that is not loaded takes as long as to open it.
+    if (find_in(kEglLibraries, "eglGetProcAddress") == nullptr) return false;
 #define LARDER_GL_FIND(result, name, parameters) put(set.name, find_in(kEglLibraries, #name));
     LARDER_EGL_HOOKED(LARDER_GL_FIND)
     LARDER_EGL_CALLED(LARDER_GL_FIND)
@@ -109,6 +114,7 @@ const EglFunctions* egl() noexcept {
 
 const GlxFunctions* glx() noexcept {
   return found_once(known_glx, [](GlxFunctions& set) {
+    if (find_in(kGlxLibraries, "glXGetProcAddressARB") == nullptr) return false;
 #define LARDER_GL_FIND(result, name, parameters) put(set.name, find_in(kGlxLibraries, #name));
     LARDER_GLX_HOOKED(LARDER_GL_FIND)
     LARDER_GLX_CALLED(LARDER_GL_FIND)

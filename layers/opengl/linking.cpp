@@ -1,6 +1,7 @@
 #include "layers/opengl/linking.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "layers/opengl/service.hpp"
@@ -47,6 +48,17 @@ std::vector<Name> attached_to(const Functions& gl, Name program) {
   return shaders;
 }
 
+// Programs link many at a time: what was missed is written down with the first, and now and then.
+void take_notes() noexcept {
+  using Clock = std::chrono::steady_clock;
+  static constinit std::atomic<Clock::rep> last{0};
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  Clock::rep before = last.load(std::memory_order_relaxed);
+  constexpr Clock::duration kPause = std::chrono::milliseconds(250);
+  if (before != 0 && now - before < kPause.count()) return;
+  if (last.compare_exchange_strong(before, now, std::memory_order_relaxed)) guest::take_notes();
+}
+
 // One call of glLinkProgram.
 class Link {
  public:
@@ -82,7 +94,7 @@ class Link {
         program.was_linked = true;
       });
     }
-    if (answer.outcome == Outcome::made) guest::take_notes();
+    if (answer.outcome == Outcome::made) take_notes();
     guest::report(kLayer, name(answer.outcome), answer.cost, answer.why_not);
   }
 
