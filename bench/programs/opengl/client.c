@@ -1,6 +1,6 @@
-/* Links COUNT programs that differ, by OpenGL without a screen, and draws with each when told to: `client COUNT
-   link|draw`. Says on its only line the processor time of linking and of drawing in milliseconds, and a sum over the
-   pictures. 77: no OpenGL here. */
+/* Links COUNT programs that differ, by OpenGL without a screen, and draws with each when told to: `client
+   COUNT link|draw`. Says on its only line the processor time of linking and of drawing in milliseconds, and a
+   sum over the pictures. 77: no OpenGL here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -60,8 +60,7 @@ int main(int count, char** words) {
   void* const egl = dlopen("libEGL.so.1", RTLD_NOW);
   if (egl == NULL || made == NULL) return 77;
   find = (get_proc)dlsym(egl, "eglGetProcAddress");
-  display =
-      CALL(void*, "eglGetPlatformDisplayEXT", unsigned, void*, const int*)(kSurfaceless, NULL, NULL);
+  display = CALL(void*, "eglGetPlatformDisplayEXT", unsigned, void*, const int*)(kSurfaceless, NULL, NULL);
   if (display == NULL || !CALL(unsigned, "eglInitialize", void*, int*, int*)(display, NULL, NULL)) return 77;
   CALL(unsigned, "eglBindAPI", unsigned)(kOpenGl);
   context = CALL(void*, "eglCreateContext", void*, void*, void*, const int*)(display, NULL, NULL, version);
@@ -73,7 +72,8 @@ int main(int count, char** words) {
     char vertex[512], fragment[1024];
     int good = 0;
     snprintf(vertex, sizeof vertex,
-             "#version 330\nout vec2 place; void main() { vec2 at = vec2((gl_VertexID << 1) & 2, gl_VertexID & 2);\n"
+             "#version 330\nout vec2 place; void main() { vec2 at = vec2((gl_VertexID << 1) & 2, gl_VertexID "
+             "& 2);\n"
              "place = at + %d.0; gl_Position = vec4(at * 2.0 - 1.0, 0.0, 1.0); }\n",
              i);
     snprintf(fragment, sizeof fragment,
