@@ -15,8 +15,7 @@
 namespace larder::gl {
 namespace {
 
-constexpr std::string_view kLayer = "egl-blobs";
-using Clock = std::chrono::steady_clock;
+constexpr std::string_view kBlobsLayer = "egl-blobs";
 
 // EGL gives its callbacks nothing by which they could tell one display from another: the first that needs it
 // is the one whose blobs are kept.
@@ -26,7 +25,7 @@ struct Blobs {
   bool is_hosts GUARDED_BY(mutex) = false;
   DeviceIdentity driver GUARDED_BY(mutex);
   // When a key was asked for in vain: what comes for it took as long.
-  std::map<Key, Clock::time_point> missed GUARDED_BY(mutex);
+  std::map<Key, std::chrono::steady_clock::time_point> missed GUARDED_BY(mutex);
 };
 constexpr std::size_t kMissedMax = 1024;
 
@@ -34,10 +33,10 @@ Blobs& blobs() {
   static auto* const all = new Blobs;
   return *all;
 }
-void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void lock_blobs() noexcept NO_THREAD_SAFETY_ANALYSIS {
   blobs().mutex.lock();
 }
-void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void unlock_blobs() noexcept NO_THREAD_SAFETY_ANALYSIS {
   blobs().mutex.unlock();
 }
 
@@ -71,14 +70,14 @@ void set_blob(const void* key, long key_size, const void* value, long value_size
       const MutexLock lock(all.mutex);
       const auto found = all.missed.find(recipe.key());
       if (found != all.missed.end()) {
-        cost = Clock::now() - found->second;
+        cost = std::chrono::steady_clock::now() - found->second;
         all.missed.erase(found);
       }
     }
     const BytesView bytes(static_cast<const std::byte*>(value), static_cast<std::size_t>(value_size));
     const bool is_kept =
         cache->put(recipe, Bytes(bytes), {.cost = cost, .log = {}, .texts = {}, .replace = true});
-    guest::report(kLayer, name(Outcome::made), cost, is_kept ? "" : "the store does not take it");
+    guest::report(kBlobsLayer, name(Outcome::made), cost, is_kept ? "" : "the store does not take it");
   } catch (...) {  // not kept
   }
 }
@@ -94,14 +93,15 @@ long get_blob(const void* key, long key_size, void* value, long value_size) {
     if (!kept) {
       Blobs& all = blobs();
       const MutexLock lock(all.mutex);
-      if (all.missed.size() < kMissedMax) all.missed.insert_or_assign(recipe.key(), Clock::now());
+      if (all.missed.size() < kMissedMax)
+        all.missed.insert_or_assign(recipe.key(), std::chrono::steady_clock::now());
       return 0;
     }
     const long size = static_cast<long>(kept->bytes.size());
     // One that does not fit is asked for again.
     if (value == nullptr || value_size < size) return size;
     std::memcpy(value, kept->bytes.data(), kept->bytes.size());
-    guest::report(kLayer, name(kept->outcome), kept->cost, {});
+    guest::report(kBlobsLayer, name(kept->outcome), kept->cost, {});
     return size;
   } catch (...) {  // as if it were not there
     return 0;
@@ -131,7 +131,7 @@ bool keep_blobs(const DeviceIdentity& identity) noexcept {
     if (display == nullptr ||
         !has_extension(e->eglQueryString(display, kExtensionsOfDisplay), "EGL_ANDROID_blob_cache"))
       return false;
-    at_fork(7, {before_fork, after_fork, after_fork});
+    at_fork(7, {lock_blobs, unlock_blobs, unlock_blobs});
     Blobs& all = blobs();
     {
       const MutexLock lock(all.mutex);

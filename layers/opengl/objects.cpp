@@ -21,12 +21,12 @@ Contexts& contexts() {
   static auto* const all = new Contexts;
   return *all;
 }
-void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void lock_objects() noexcept NO_THREAD_SAFETY_ANALYSIS {
   contexts().deferred.lock();
   contexts().objects.lock();
   contexts().mutex.lock();
 }
-void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
+void unlock_objects() noexcept NO_THREAD_SAFETY_ANALYSIS {
   contexts().mutex.unlock();
   contexts().objects.unlock();
   contexts().deferred.unlock();
@@ -52,7 +52,7 @@ const void* current_handle() noexcept {
 void add_context(Maker maker, const void* context, const void* shared) noexcept {
   try {
     (maker == Maker::egl ? has_egl : has_glx).store(true, std::memory_order_release);
-    at_fork(7, {before_fork, after_fork, after_fork});
+    at_fork(7, {lock_objects, unlock_objects, unlock_objects});
     auto group = std::make_shared<Group>();
     Contexts& all = contexts();
     const MutexLock lock(all.mutex);

@@ -41,13 +41,13 @@ struct Everything {
   Recipe recipe() const { return opengl::program_recipe(identity, shaders, options); }
 };
 
-struct Mutation {
+struct LinkMutation {
   const char* named;  // what the difference calls it
   void (*change)(Everything&);
 };
 
 TEST(OpenglRecipe, EveryInputMattersAndIsNamedByWhy) {
-  const Mutation kAll[] = {
+  const LinkMutation kAll[] = {
       {"vendor", [](Everything& all) { all.identity.facts[0].second = "other"; }},
       {"driver-build", [](Everything& all) { all.identity.facts[1].second = "libx 2"; }},
       {"shader 0/text", [](Everything& all) { all.shaders[0] = shader(kVertex, {"vertex text "}); }},
@@ -81,7 +81,7 @@ TEST(OpenglRecipe, EveryInputMattersAndIsNamedByWhy) {
       {"retrievable", [](Everything& all) { all.options.is_retrievable = true; }},
   };
   const Recipe before = Everything().recipe();
-  for (const Mutation& mutation : kAll) {
+  for (const LinkMutation& mutation : kAll) {
     Everything all;
     mutation.change(all);
     const Recipe after = all.recipe();
