@@ -3,30 +3,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.hpp"
+
 namespace larder {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// How many bytes of valid UTF-8 `text` begins with in one code point; 0 when it begins with none.
-std::size_t code_point(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xC2 && first <= 0xDF   ? 2
-                           : (first & 0xF0) == 0xE0         ? 3
-                           : first >= 0xF0 && first <= 0xF4 ? 4
-                                                            : 0;
-  if (size == 0 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second >= 0xA0;
-  const bool beyond = first == 0xF4 && second >= 0x90;
-  return overlong || surrogate || beyond ? 0 : size;
-}
 
 }  // namespace
 
@@ -81,7 +63,7 @@ void Json::append_string(std::string_view text) {
   while (!text.empty()) {
     const char c = text[0];
     const auto byte = static_cast<unsigned char>(c);
-    const std::size_t size = code_point(text);
+    const std::size_t size = utf8_sequence_size(text);
     if (c == '"' || c == '\\') {
       text_.push_back('\\');
       text_.push_back(c);
