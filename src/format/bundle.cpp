@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "format/checksum_bytes.hpp"
 #include "format/entry.hpp"
 #include "format/little_endian.hpp"
 
@@ -18,15 +19,6 @@ constexpr std::size_t kHeaderChecksumAt = 112;
 
 std::byte* bytes_of(std::string& text) noexcept {
   return reinterpret_cast<std::byte*>(text.data());
-}
-
-void put_checksum(std::byte* at, const Checksum& sum) noexcept {
-  store(at, sum.low);
-  store(at + 8, sum.high);
-}
-
-Checksum get_checksum(const std::byte* at) noexcept {
-  return {load<std::uint64_t>(at), load<std::uint64_t>(at + 8)};
 }
 
 Key key_at(BytesView tail, std::uint64_t number) noexcept {
@@ -76,8 +68,8 @@ std::string encode_bundle_header(std::span<const BundleRecord> records, std::str
   store(at + 24, index_offset);
   store(at + 32, signature_count);
   store(at + 40, index_offset + index.size() + signature_count * kBundleSignatureSize);
-  put_checksum(at + 48, checksum(as_bytes(index)));
-  put_checksum(at + kHeaderChecksumAt, checksum({at, kHeaderChecksumAt}));
+  store_checksum(at + 48, checksum(as_bytes(index)));
+  store_checksum(at + kHeaderChecksumAt, checksum({at, kHeaderChecksumAt}));
   return header;
 }
 
@@ -107,12 +99,12 @@ Reason decode_bundle_header(BytesView bytes, std::uint64_t file_size, BundleHead
   const auto version = load<std::uint32_t>(at + 8);
   if (load<std::uint32_t>(at + 12) != ~version) return Reason::corrupt;
   if (version != kBundleVersion) return Reason::other_version;
-  if (get_checksum(at + kHeaderChecksumAt) != checksum({at, kHeaderChecksumAt})) return Reason::corrupt;
+  if (load_checksum(at + kHeaderChecksumAt) != checksum({at, kHeaderChecksumAt})) return Reason::corrupt;
   header.entry_count = load<std::uint64_t>(at + 16);
   header.index_offset = load<std::uint64_t>(at + 24);
   header.signature_count = load<std::uint64_t>(at + 32);
   header.file_size = load<std::uint64_t>(at + 40);
-  header.index_checksum = get_checksum(at + 48);
+  header.index_checksum = load_checksum(at + 48);
   if (header.file_size != file_size) {
     return header.file_size > file_size ? Reason::truncated : Reason::corrupt;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.hpp"
+#include "format/checksum_bytes.hpp"
 #include "format/little_endian.hpp"
 
 namespace larder::format {
@@ -22,15 +23,6 @@ constexpr std::size_t kMadeAt = 64;
 constexpr std::size_t kCostAt = 72;
 constexpr std::size_t kProductChecksumAt = 80;
 constexpr std::size_t kReservedAt = 96;
-
-void store_checksum(std::byte* at, const Checksum& sum) noexcept {
-  store(at, sum.low);
-  store(at + 8, sum.high);
-}
-
-Checksum load_checksum(const std::byte* at) noexcept {
-  return {load<std::uint64_t>(at), load<std::uint64_t>(at + 8)};
-}
 
 LARDER_HOT bool all_zero(BytesView bytes) noexcept {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });

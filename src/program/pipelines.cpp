@@ -7,6 +7,7 @@
 
 #include "base/hex.hpp"
 #include "cache/cache_core.hpp"
+#include "format/little_endian.hpp"
 #include "larder/driver_identity.hpp"
 
 namespace larder {
@@ -29,13 +30,6 @@ constexpr std::string_view kHarmless[] = {
     "MESA_VK_DEVICE_SELECT",
     "MESA_VK_WSI_PRESENT_MODE",
 };
-
-// A number as Vulkan writes it into the header: the lowest byte first.
-std::uint32_t number_at(BytesView data, std::size_t at) noexcept {
-  std::uint32_t number = 0;
-  for (std::size_t i = 4; i > 0; --i) number = number << 8 | std::to_integer<std::uint32_t>(data[at + i - 1]);
-  return number;
-}
 
 // What the maker of the data says of it: `COUNT pipelines in NANOSECONDS ns`.
 std::string to_log(const PipelineTimes& cold) {
@@ -74,11 +68,11 @@ Recipe pipeline_recipe(const PipelineDevice& device, const PipelineProgram& prog
 
 std::string_view why_not_for(BytesView data, const PipelineDevice& device) noexcept {
   if (data.size() < kPipelineHeaderSize) return "it is shorter than its header";
-  const std::uint32_t header_size = number_at(data, 0);
+  const std::uint32_t header_size = format::load<std::uint32_t>(data.data());
   if (header_size < kPipelineHeaderSize || header_size > data.size()) return "its header's size is wrong";
-  if (number_at(data, 4) != kVersionOne) return "its header is of another version";
-  if (number_at(data, 8) != device.vendor) return "it is of another vendor";
-  if (number_at(data, 12) != device.device) return "it is of another device";
+  if (format::load<std::uint32_t>(data.data() + 4) != kVersionOne) return "its header is of another version";
+  if (format::load<std::uint32_t>(data.data() + 8) != device.vendor) return "it is of another vendor";
+  if (format::load<std::uint32_t>(data.data() + 12) != device.device) return "it is of another device";
   if (std::memcmp(data.data() + kUuidAt, device.cache_uuid.data(), device.cache_uuid.size()) != 0)
     return "it is of another driver";
   return {};

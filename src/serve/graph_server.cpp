@@ -7,7 +7,6 @@
 // graph told of a page is newer than what was asked of it before.
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "format/checksum.hpp"
 #include "http/page.hpp"
 #include "http/server.hpp"
+#include "larder/recipe.hpp"
 #include "larder/serve.hpp"
 
 namespace larder {
@@ -29,10 +29,7 @@ constexpr std::size_t kTroubleMax = 64 * 1024;  // bytes of an error's text that
 std::string etag_of(const Page& page) {
   const auto digest = format::checksum(page.body.view());
   const auto type = format::checksum(as_bytes(page.type));
-  char text[33];
-  (void)std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high),
-                      static_cast<unsigned long long>(digest.low ^ type.low));
-  return text;
+  return Key{.high = digest.high, .low = digest.low ^ type.low}.hex();
 }
 
 // As a browser says it, near enough to be compared: a `?` in the path is not the one before the query.
