@@ -1,6 +1,6 @@
 #include "layers/opencl/host_api.hpp"
 
-#include "layers/opencl/ending.hpp"
+#include "program/ending.hpp"
 
 namespace larder::layer {
 namespace {
@@ -39,11 +39,11 @@ Result<HostApi::Kernel> HostApi::kernel_of(Program program, const std::string& n
 }
 
 void HostApi::release(Program program) const noexcept {
-  if (!is_ending()) opencl_->release(program);
+  if (!guest::is_ending()) opencl_->release(program);
 }
 
 void HostApi::release(Kernel kernel) const noexcept {
-  if (!is_ending()) opencl_->release(kernel);
+  if (!guest::is_ending()) opencl_->release(kernel);
 }
 
 }  // namespace larder::layer

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "layers/opencl/ending.hpp"
 #include "layers/opencl/programs.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::layer {
@@ -128,7 +128,7 @@ cl_program handle(const Served& served) noexcept {
 cl_program CL_API_CALL create_with_source(cl_context context, cl_uint count, const char** strings,
                                           const std::size_t* lengths, cl_int* code) {
   const cl_program program = next.clCreateProgramWithSource(context, count, strings, lengths, code);
-  if (program == nullptr || is_ending()) return program;
+  if (program == nullptr || guest::is_ending()) return program;
   forget_program(program);
   guarded([&] {
     std::string text;
@@ -174,7 +174,7 @@ cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* 
                          Callback notify, void* data) {
   HostBuild build{.said = {program, options, notify, data}};
   bool is_served = false;
-  if (!is_ending() && !stands_aside.load(std::memory_order_relaxed) &&
+  if (!guest::is_ending() && !stands_aside.load(std::memory_order_relaxed) &&
       (notify != nullptr || data == nullptr)) {
     const auto source = begin_build(program);
     if (source && source->has_kernels) {
@@ -262,7 +262,7 @@ cl_int CL_API_CALL build_info(cl_program program, cl_device_id device, cl_progra
 
 // A kernel of larder's program keeps the host's alive, as it would keep its own.
 void know(cl_kernel kernel, cl_program program, bool is_served) noexcept {
-  const bool keeps = is_served && !is_ending();
+  const bool keeps = is_served && !guest::is_ending();
   if (add_kernel(kernel, program, keeps) && keeps) next.clRetainProgram(program);
 }
 
@@ -286,7 +286,7 @@ cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel* 
 
 cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int* code) {
   const cl_kernel clone = next.clCloneKernel(kernel, code);
-  const cl_program kept = clone == nullptr || is_ending() ? nullptr : add_clone(clone, kernel);
+  const cl_program kept = clone == nullptr || guest::is_ending() ? nullptr : add_clone(clone, kernel);
   if (kept != nullptr) next.clRetainProgram(kept);
   return clone;
 }
@@ -300,7 +300,7 @@ cl_int CL_API_CALL retain_kernel_of_host(cl_kernel kernel) {
 cl_int CL_API_CALL release_kernel_of_host(cl_kernel kernel) {
   const cl_program kept = release_kernel(kernel);
   const cl_int code = next.clReleaseKernel(kernel);
-  if (kept != nullptr && !is_ending()) next.clReleaseProgram(kept);
+  if (kept != nullptr && !guest::is_ending()) next.clReleaseProgram(kept);
   return code;
 }
 
@@ -429,7 +429,7 @@ extern "C" __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer
   if (!larder::guest::is_enabled() || is_in_use.exchange(true)) return CL_SUCCESS;
   std::memcpy(&next, beneath, sizeof next);
   if (!fill()) return CL_SUCCESS;
-  watch_end();
+  larder::guest::watch_end();
   *count_ret = kCount;
   *table = &mine;
   return CL_SUCCESS;

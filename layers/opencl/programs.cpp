@@ -5,7 +5,7 @@
 
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
-#include "layers/opencl/ending.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::layer {
@@ -60,7 +60,7 @@ void with_table(Work work) noexcept {
 
 // Without the lock: the driver releases what nobody else holds.
 void drop(Served served) noexcept {
-  if (served == nullptr || !is_ending()) return;
+  if (served == nullptr || !guest::is_ending()) return;
   // What memory tiers keep for a thread may be gone, too.
   auto* const left = new (std::nothrow) Served;
   if (left != nullptr) left->swap(served);

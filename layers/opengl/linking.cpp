@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "layers/opengl/service.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::gl {
@@ -229,7 +230,7 @@ void compile_shader(const Functions& gl, Name shader) noexcept {
       kind = known.kind;
       source = known.source;
     });
-    if (is_known && !is_ending()) {
+    if (is_known && !guest::is_ending()) {
       if (auto log = known_good(gl, kind, source)) {
         const bool is_deferred = Objects::with_shader(shader, [&](Shader& known) {
           known.log = std::move(*log);
@@ -253,7 +254,7 @@ void link_program(const Functions& gl, Name program) noexcept {
     return;
   }
   Link link(gl, program);
-  if (is_ending()) return link.link();
+  if (guest::is_ending()) return link.link();
   bool was_answered = false;
   try {
     link.run();

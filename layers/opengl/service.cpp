@@ -1,17 +1,14 @@
 #include "layers/opengl/service.hpp"
 
-#include <atomic>
-#include <cstdlib>
 #include <string_view>
 
 #include "layers/opengl/blobs.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 #include "program/opengl/context_identity.hpp"
 
 namespace larder::gl {
 namespace {
-
-constinit std::atomic<bool> process_ends{false};
 
 std::string text_of(const Functions& gl, Enum what) {
   const auto* const text = reinterpret_cast<const char*>(gl.glGetString(what));
@@ -115,16 +112,11 @@ std::shared_ptr<const Service> service_of_current(const Functions& gl) {
 
 opengl::LinkedPrograms* linked_programs() {
   static opengl::LinkedPrograms* const programs = [] {
-    if (std::atexit([] { process_ends.store(true, std::memory_order_relaxed); }) != 0)
-      process_ends.store(true, std::memory_order_relaxed);
+    guest::watch_end();
     Cache* const cache = guest::open_cache();
     return cache == nullptr ? nullptr : new opengl::LinkedPrograms(*cache);
   }();
   return programs;
-}
-
-bool is_ending() noexcept {
-  return process_ends.load(std::memory_order_relaxed);
 }
 
 }  // namespace larder::gl

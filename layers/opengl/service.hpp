@@ -13,7 +13,4 @@ std::shared_ptr<const Service> service_of_current(const Functions& gl);
 // What larder keeps, one for the process; null when the store cannot be used. Any thread.
 opengl::LinkedPrograms* linked_programs();
 
-// True once the process is at its end: then the driver is called as its host does, and not once more.
-bool is_ending() noexcept;
-
 }  // namespace larder::gl

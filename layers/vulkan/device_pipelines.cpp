@@ -1,13 +1,11 @@
 #include "layers/vulkan/device_pipelines.hpp"
 
 #include "larder/driver_identity.hpp"
-#include "layers/opencl/ending.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::vulkan {
 namespace {
-
-using layer::is_ending;
 
 // Of a cache's flags those that leave it one that may be added to.
 constexpr VkPipelineCacheCreateFlags kMayBeAddedTo = VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT;
@@ -51,7 +49,7 @@ Bytes DevicePipelines::data_of(VkPipelineCache cache) const {
 VkPipelineCache DevicePipelines::ours() noexcept {
   if (is_aside()) return VK_NULL_HANDLE;
   if (const VkPipelineCache cache = ours_.load(std::memory_order_acquire)) return cache;
-  if (is_ending()) return VK_NULL_HANDLE;  // I3
+  if (guest::is_ending()) return VK_NULL_HANDLE;  // I3
   const MutexLock lock(opening_);
   if (is_aside()) return VK_NULL_HANDLE;
   if (const VkPipelineCache cache = ours_.load(std::memory_order_relaxed)) return cache;
@@ -133,11 +131,11 @@ void DevicePipelines::end() noexcept {
   const VkPipelineCache mine = ours_.load(std::memory_order_acquire);
   if (mine == VK_NULL_HANDLE) return;
   look(mine);
-  if (!is_ending()) functions_.destroy(device_, mine, nullptr);
+  if (!guest::is_ending()) functions_.destroy(device_, mine, nullptr);
 }
 
 void DevicePipelines::look(VkPipelineCache cache) noexcept {
-  if (is_aside() || is_ending() || is_looking_.exchange(true, std::memory_order_acquire)) return;
+  if (is_aside() || guest::is_ending() || is_looking_.exchange(true, std::memory_order_acquire)) return;
   try {
     Source source;
     {

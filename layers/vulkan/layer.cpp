@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "layers/opencl/ending.hpp"
 #include "layers/vulkan/facts.hpp"
+#include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::vulkan {
@@ -322,7 +322,7 @@ vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* with) {
     return VK_ERROR_INITIALIZATION_FAILED;
   }
   static const bool is_watched = [] {
-    larder::layer::watch_end();
+    larder::guest::watch_end();
     return true;
   }();
   static_cast<void>(is_watched);

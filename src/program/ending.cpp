@@ -1,9 +1,9 @@
-#include "layers/opencl/ending.hpp"
+#include "program/ending.hpp"
 
 #include <atomic>
 #include <cstdlib>
 
-namespace larder::layer {
+namespace larder::guest {
 namespace {
 
 constinit std::atomic<bool> process_ends{false};
@@ -30,4 +30,4 @@ bool is_ending() noexcept {
   return false;
 }
 
-}  // namespace larder::layer
+}  // namespace larder::guest
