@@ -23,7 +23,7 @@ test: build      ## unit and integration tests, at most five minutes
 
 e2e: build       ## end-to-end tests on real programs
 	@$(SETUP) e2e
-	@ctest --test-dir build/release --output-on-failure -L e2e
+	@$(CTEST) --test-dir build/release -L e2e
 
 stress: build    ## long races and random kills
 	@$(CTEST) --test-dir build/release -L stress
