@@ -69,6 +69,7 @@ class FaultyFileSystem final : public FileSystem {
   int replace(int from, int to) noexcept override;
   int status(int fd, struct stat& status) noexcept override;
   int status_at(int dir, const char* path, struct stat& status) noexcept override;
+  int presence_at(int dir, const char* path) noexcept override;
   int make_directory_at(int dir, const char* path, mode_t mode) noexcept override;
   int unlink_at(int dir, const char* path, int flags) noexcept override;
   int rename_at(int from_dir, const char* from, int to_dir, const char* to, unsigned flags) noexcept override;
@@ -208,6 +209,11 @@ inline int FaultyFileSystem::replace(int from, int to) noexcept {
 inline int FaultyFileSystem::status(int fd, struct stat& status) noexcept {
   const int error = admit(FileCall::status);
   return error != 0 ? error : real_.status(fd, status);
+}
+
+inline int FaultyFileSystem::presence_at(int dir, const char* path) noexcept {
+  const int error = admit(FileCall::presence);
+  return error != 0 ? error : real_.presence_at(dir, path);
 }
 
 inline int FaultyFileSystem::status_at(int dir, const char* path, struct stat& status) noexcept {

@@ -49,6 +49,18 @@ TEST_F(FileSystemTest, AnswersWithMinusErrno) {
   EXPECT_EQ(error, -EBADF);
 }
 
+TEST_F(FileSystemTest, SeesWhateverHasAName) {
+  ASSERT_EQ(write_text(files_, "file", "x"), 1);
+  ASSERT_EQ(files_.make_directory_at(directory_.fd(), "folder", 0700), 0);
+  std::filesystem::create_symlink("nowhere", path_ + "/dangling");
+  ASSERT_EQ(::mkfifo((path_ + "/pipe").c_str(), 0600), 0);
+  for (const char* there : {"file", "folder", "dangling", "pipe"})
+    EXPECT_EQ(files_.presence_at(directory_.fd(), there), 0) << there;
+  EXPECT_EQ(files_.presence_at(directory_.fd(), "none"), -ENOENT);
+  EXPECT_EQ(files_.presence_at(directory_.fd(), "file/none"), -ENOTDIR);
+  EXPECT_EQ(files_.presence_at(-1, "none"), -EBADF);
+}
+
 TEST_F(FileSystemTest, OpensNothingBehindALink) {
   ASSERT_EQ(files_.make_directory_at(directory_.fd(), "real", 0700), 0);
   ASSERT_EQ(write_text(files_, "real/file", "x"), 1);

@@ -81,6 +81,11 @@ class PosixFileSystem final : public FileSystem {
   LARDER_HOT int status_at(int dir, const char* path, struct stat& status) noexcept override {
     return retried([&] { return ::fstatat(dir, path, &status, AT_SYMLINK_NOFOLLOW); });
   }
+  LARDER_HOT int presence_at(int dir, const char* path) noexcept override {
+    char start = 0;
+    const ssize_t size = retried([&] { return ::readlinkat(dir, path, &start, 1); });
+    return size >= 0 || size == -EINVAL ? 0 : static_cast<int>(size);
+  }
   int make_directory_at(int dir, const char* path, mode_t mode) noexcept override {
     return retried([&] { return ::mkdirat(dir, path, mode); });
   }
@@ -163,9 +168,9 @@ FileSystem& FileSystem::posix() noexcept {
 
 std::string_view name(FileCall call) noexcept {
   static constexpr std::array<std::string_view, kFileCallCount> kNames = {
-      "open", "close", "replace", "status",   "make_directory", "unlink",      "rename",
-      "link", "read",  "write",   "truncate", "sync",           "change_mode", "set_times",
-      "list", "lock",  "space",   "map",      "unmap"};
+      "open",      "close", "replace", "status", "presence", "make_directory", "unlink",
+      "rename",    "link",  "read",    "write",  "truncate", "sync",           "change_mode",
+      "set_times", "list",  "lock",    "space",  "map",      "unmap"};
   return kNames[static_cast<std::size_t>(call)];
 }
 

@@ -220,7 +220,7 @@ TEST_F(StoreFaults, DoesNotReplaceWhatAnotherPublishedFirst) {
     Fault fault;
     fault.at = 0;
     fault.error = ENOENT;
-    fault.only = FileCall::status;
+    fault.only = FileCall::presence;
     files_.set(fault);
     EXPECT_EQ(store->put(new_, as_bytes("second")).state, PutState::already_there);
     files_.clear();

@@ -87,8 +87,7 @@ int move_into_place(Directory& directory, const char* temporary, const char* pat
       linked != -EMLINK) {
     return linked;
   }
-  struct stat status {};
-  if (files.status_at(dir, path, status) == 0) return -EEXIST;
+  if (files.presence_at(dir, path) == 0) return -EEXIST;
   return files.rename_at(dir, temporary, dir, path, 0);
 }
 

@@ -73,10 +73,9 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
                 : most + format::entry_head_size(recipe.canonical().size(), format::kEntryLogSizeMax,
                                                  format::kEntryAttachmentSizeMax);
   Lookup lookup;
-  // Misses come in a row. To look for what is not there takes a fifth less than to open it.
+  // Misses come in a row. To look for what is not there takes half as long as to open it.
   if (missed_last_.load(std::memory_order_relaxed)) {
-    struct stat status {};
-    if (directory_->files().status_at(directory_->fd(), layout::entry_path(key).c_str(), status) == -ENOENT) {
+    if (directory_->files().presence_at(directory_->fd(), layout::entry_path(key).c_str()) == -ENOENT) {
       lookup.reason = Reason::absent;
       return lookup;
     }
@@ -184,8 +183,7 @@ PutResult Store::put(const Recipe& recipe, const Key& key, BytesView product, co
 }
 
 bool Store::contains(const Key& key) const noexcept {
-  struct stat status {};
-  return directory_->files().status_at(directory_->fd(), layout::entry_path(key).c_str(), status) == 0;
+  return directory_->files().presence_at(directory_->fd(), layout::entry_path(key).c_str()) == 0;
 }
 
 bool Store::erase(const Key& key, Reason why) noexcept {

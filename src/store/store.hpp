@@ -47,7 +47,7 @@ struct StoreOptions {
   double low_water = 0.95;  // eviction ends at this share of bytes_max; 0.5 evicts to half
   std::chrono::nanoseconds touch_after = std::chrono::hours(1);  // how fine "last use" is
   // For upkeep within a put; what is under way then is ended, which takes as long again at the worst.
-  std::chrono::nanoseconds step_max = std::chrono::milliseconds(1);
+  std::chrono::nanoseconds step_max = std::chrono::microseconds(700);
   unsigned removals_per_second = 256;  // damaged entries put aside; 0: no limit
   std::string lock_directory;          // for KeyLock; empty: the per-user run-time directory
   Nanoseconds wait_min = std::chrono::milliseconds(200);  // bounds of waiting for another process's making
