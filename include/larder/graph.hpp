@@ -477,7 +477,8 @@ class LARDER_API Graph {
     return id != kNoNode ? id : add_node(*graph_, *of.core_, hash, KeyOf<K>::make(key));
   }
   template <typename K, typename V>
-  Result<V> get_slowly(const Tracked<K, V>& of, const K& key, const std::stop_token* stop = nullptr) {
+  [[gnu::noinline]] Result<V> get_slowly(const Tracked<K, V>& of, const K& key,
+                                         const std::stop_token* stop = nullptr) {
     for (unsigned tries = 0;; ++tries) {
       detail::GraphEntry entry(*graph_);
       if (entry.is_refused()) return refused();

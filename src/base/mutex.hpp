@@ -2,12 +2,18 @@
 // reads. libstdc++'s own have none, so nothing in larder uses those directly.
 //
 // Who finds a Mutex locked tries again for a microsecond or two before he sleeps: larder holds its locks for
-// less than that as a rule, and to sleep and be woken takes five times as long.
+// less than that as a rule, and to sleep and be woken takes five times as long. While the process has one
+// thread the C library locks without an atomic exchange, and it alone knows when that ends: lock() leaves it
+// to it.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #if defined(__clang__)
 #define LARDER_THREAD_ANNOTATION(x) __attribute__((x))
@@ -31,6 +37,7 @@ namespace larder {
 class CAPABILITY("mutex") Mutex {
  public:
   void lock() ACQUIRE() {
+    if (is_alone()) return mutex_.lock();
     for (int pauses = 1; !mutex_.try_lock(); pauses *= 2) {
       if (pauses > kPausesMax) return mutex_.lock();
       for (int i = 0; i < pauses; ++i) pause();
@@ -38,10 +45,24 @@ class CAPABILITY("mutex") Mutex {
   }
   void unlock() RELEASE() { mutex_.unlock(); }
   bool try_lock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  // try_lock for who certainly does not hold it himself.
+  bool lock_if_free() TRY_ACQUIRE(true) {
+    if (!is_alone()) return mutex_.try_lock();
+    mutex_.lock();
+    return true;
+  }
 
  private:
   friend class Condition;
   static constexpr int kPausesMax = 32;
+  // No other thread is there that could hold it. Says no where that is not known.
+  static bool is_alone() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+  }
   static void pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

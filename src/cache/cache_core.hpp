@@ -152,7 +152,7 @@ class CacheCore {
   mutable Mutex notes_mutex_;
   std::vector<std::string> problems_ GUARDED_BY(notes_mutex_);
   CounterTotals noted_totals_ GUARDED_BY(notes_mutex_);
-  std::unique_ptr<HistogramSet> noted_histograms_ GUARDED_BY(notes_mutex_) = std::make_unique<HistogramSet>();
+  std::unique_ptr<HistogramSet> noted_histograms_ GUARDED_BY(notes_mutex_);  // null: nothing was
   std::vector<Miss> misses_ GUARDED_BY(notes_mutex_);
   StartOrder order_;
 

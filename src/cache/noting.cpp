@@ -1,5 +1,6 @@
 // Writing down what happened, for the tool and for the next start, and reading ahead by it.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "cache/cache_core.hpp"
@@ -32,7 +33,7 @@ void CacheCore::take_notes() noexcept {
       news -= noted_totals_;
       auto now = std::make_unique<HistogramSet>(*histograms_);
       auto recorded = std::make_unique<HistogramSet>(*now);
-      *recorded -= *noted_histograms_;
+      if (noted_histograms_ != nullptr) *recorded -= *noted_histograms_;
       if (add_counts(notes, news, *recorded, clock_.unix_ns())) {
         noted_totals_ = totals;
         noted_histograms_ = std::move(now);
@@ -101,7 +102,10 @@ void CacheCore::after_fork() noexcept {
 void CacheCore::in_child() noexcept {
   noted_totals_ = {};
   misses_.clear();
-  *noted_histograms_ = *histograms_;
+  try {
+    noted_histograms_ = std::make_unique<HistogramSet>(*histograms_);
+  } catch (const std::bad_alloc&) {  // some of it is noted by both
+  }
   if (preload_ != nullptr) preload_->forget_thread();
   after_fork();
 }

@@ -188,8 +188,8 @@ Result<Kept> CacheCore::make(Attempt& attempt, detail::AnyMaker maker) {
     negatives_.remember(attempt.recipe, attempt.key, made.error());
     return fail(made.error().code, std::move(made.error().what));
   }
-  (*histograms_)[Measure::miss_make_time].record(static_cast<std::uint64_t>(cost.count()));
-  (*histograms_)[Measure::binary_size].record(made->bytes.size());
+  histograms_->record(Measure::miss_make_time, static_cast<std::uint64_t>(cost.count()));
+  histograms_->record(Measure::binary_size, made->bytes.size());
   counters_.count(Counter::making_ns, static_cast<std::uint64_t>(cost.count()));
   const auto log_max = *settings_.values.maker_log_max;
   if (made->log.size() > log_max) made->log.resize(log_max);
@@ -234,12 +234,12 @@ bool CacheCore::keep(const Attempt& attempt, const Kept& kept, std::span<const T
 }
 
 void CacheCore::write(const PendingWrite& write) noexcept {
-  (*histograms_)[Measure::cache_size_before].record(store_->usage().bytes);
+  histograms_->record(Measure::cache_size_before, store_->usage().bytes);
   const std::string attachment = format::encode_texts(write.texts);
   const PutResult put =
       store_->put(write.recipe, write.key, write.bytes.view(),
                   {.cost = write.cost, .log = write.log, .attachment = as_bytes(attachment)});
-  if (put.state == PutState::stored) (*histograms_)[Measure::cache_size_after].record(store_->usage().bytes);
+  if (put.state == PutState::stored) histograms_->record(Measure::cache_size_after, store_->usage().bytes);
   if (put.state == PutState::not_kept) return tell_unkept(write, put.reason);
   if (put.state == PutState::already_there) return;
   unkept_.store(0, std::memory_order_relaxed);
@@ -379,8 +379,8 @@ bool CacheCore::put_made(const Recipe& recipe, Bytes bytes, Nanoseconds cost) {
   counters_.count(Outcome::made);
   counters_.count(Reason::absent);
   counters_.count(Counter::making_ns, static_cast<std::uint64_t>(cost.count()));
-  (*histograms_)[Measure::miss_make_time].record(static_cast<std::uint64_t>(cost.count()));
-  (*histograms_)[Measure::binary_size].record(size);
+  histograms_->record(Measure::miss_make_time, static_cast<std::uint64_t>(cost.count()));
+  histograms_->record(Measure::binary_size, size);
   note_soon();
   return true;
 }
@@ -391,7 +391,7 @@ void CacheCore::tell(const Attempt& attempt, const Product& product, Nanoseconds
   counters_.count(attempt.outcome, saved);
   if (attempt.reason != Reason::none) counters_.count(attempt.reason);
   note_soon();
-  if (hit) (*histograms_)[Measure::hit_time].record(static_cast<std::uint64_t>(duration.count()));
+  if (hit) histograms_->record(Measure::hit_time, static_cast<std::uint64_t>(duration.count()));
   if (!is_listened()) return;
   emit({.kind = EventKind::request,
         .outcome = attempt.outcome,

@@ -28,7 +28,7 @@ bool CacheCore::update(const Recipe& recipe,
   if (!put(recipe, std::move(made->bytes), {.cost = cost, .log = made->log, .texts = {}, .replace = true}))
     return false;
   counters_.count(Outcome::made);
-  (*histograms_)[Measure::binary_size].record(size);
+  histograms_->record(Measure::binary_size, size);
   note_soon();
   return true;
 }

@@ -1,10 +1,15 @@
 #include "events/histogram_set.hpp"
 
+#include <new>
+
 namespace larder {
 namespace {
 
 constexpr std::uint8_t kHistogramSetVersion = 1;  // 1 (first)
 constexpr std::size_t kPrefixSize = 1 + 4;
+
+// What stands for all in which nothing was recorded.
+constinit Histogram empty;
 
 // Calls `on_part` with the number and the encoding of each histogram of a set. False: it is no set, or
 // `on_part` said so.
@@ -54,20 +59,59 @@ Unit unit_of(Measure measure) noexcept {
   return measure <= Measure::cache_size_after ? Unit::bytes : Unit::nanoseconds;
 }
 
+HistogramSet::HistogramSet(const HistogramSet& other) {
+  for (std::size_t i = 0; i < kMeasureCount; ++i) {
+    const Histogram* const from = other.histograms_[i].load(std::memory_order_acquire);
+    if (from != nullptr) histograms_[i].store(new Histogram(*from), std::memory_order_relaxed);
+  }
+}
+
+HistogramSet::~HistogramSet() {
+  for (auto& each : histograms_) delete each.load(std::memory_order_acquire);
+}
+
+const Histogram& HistogramSet::at(std::size_t number) const noexcept {
+  const Histogram* const found = histograms_[number].load(std::memory_order_acquire);
+  return found == nullptr ? empty : *found;
+}
+
+Histogram* HistogramSet::made(std::size_t number) noexcept {
+  Histogram* found = histograms_[number].load(std::memory_order_acquire);
+  if (found != nullptr) return found;
+  auto* const fresh = new (std::nothrow) Histogram;
+  if (fresh == nullptr) return nullptr;
+  if (histograms_[number].compare_exchange_strong(found, fresh, std::memory_order_acq_rel)) return fresh;
+  delete fresh;  // another thread was faster
+  return found;
+}
+
+void HistogramSet::record(Measure measure, std::uint64_t value) noexcept {
+  if (Histogram* const histogram = made(static_cast<std::size_t>(measure))) histogram->record(value);
+}
+
 HistogramSet& HistogramSet::operator+=(const HistogramSet& other) noexcept {
-  for (std::size_t i = 0; i < kMeasureCount; ++i) histograms_[i] += other.histograms_[i];
+  for (std::size_t i = 0; i < kMeasureCount; ++i) {
+    const Histogram* const more = other.histograms_[i].load(std::memory_order_acquire);
+    Histogram* const mine = more == nullptr ? nullptr : made(i);
+    if (mine != nullptr) *mine += *more;
+  }
   return *this;
 }
 
 HistogramSet& HistogramSet::operator-=(const HistogramSet& earlier) noexcept {
-  for (std::size_t i = 0; i < kMeasureCount; ++i) histograms_[i] -= earlier.histograms_[i];
+  for (std::size_t i = 0; i < kMeasureCount; ++i) {
+    const Histogram* const less = earlier.histograms_[i].load(std::memory_order_acquire);
+    Histogram* const mine = less == nullptr ? nullptr : made(i);
+    if (mine != nullptr) *mine -= *less;
+  }
   return *this;
 }
 
 std::string HistogramSet::encode() const {
   std::string out(1, static_cast<char>(kHistogramSetVersion));
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
-    const Histogram reading = histograms_[i];
+    if (histograms_[i].load(std::memory_order_acquire) == nullptr) continue;
+    const Histogram reading = at(i);
     if (reading.count() == 0) continue;
     const std::string encoded = reading.encode();
     out.push_back(static_cast<char>(i));
@@ -78,12 +122,12 @@ std::string HistogramSet::encode() const {
 }
 
 bool HistogramSet::add(std::string_view encoding) noexcept {
-  const auto is_sound = [](std::size_t, std::string_view part) {
-    return Histogram::count_of(part).value_or(0) != 0;
+  const auto is_sound = [this](std::size_t number, std::string_view part) {
+    return Histogram::count_of(part).value_or(0) != 0 && made(number) != nullptr;
   };
   if (!each_part(encoding, is_sound)) return false;
-  return each_part(
-      encoding, [this](std::size_t number, std::string_view part) { return histograms_[number].add(part); });
+  return each_part(encoding,
+                   [this](std::size_t number, std::string_view part) { return made(number)->add(part); });
 }
 
 Result<std::unique_ptr<HistogramSet>> HistogramSet::decode(std::string_view encoding) {

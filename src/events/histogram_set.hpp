@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,25 +35,38 @@ inline constexpr std::size_t kMeasureCount = 7;
 std::string_view name(Measure measure) noexcept;
 Unit unit_of(Measure measure) noexcept;
 
-// About 108 KiB: keep it on the heap.
+// A histogram takes its 15 KiB when something is recorded in it.
 class HistogramSet {
  public:
-  Histogram& operator[](Measure measure) noexcept { return histograms_[static_cast<std::size_t>(measure)]; }
+  HistogramSet() noexcept = default;
+  // A reading. Throws std::bad_alloc.
+  HistogramSet(const HistogramSet& other);
+  HistogramSet& operator=(const HistogramSet&) = delete;
+  ~HistogramSet();
+
+  // Recorded nowhere when there is no memory for it.
+  void record(Measure measure, std::uint64_t value) noexcept;
   const Histogram& operator[](Measure measure) const noexcept {
-    return histograms_[static_cast<std::size_t>(measure)];
+    return at(static_cast<std::size_t>(measure));
   }
+  // What there is no memory for is left out.
   HistogramSet& operator+=(const HistogramSet& other) noexcept;
   // `earlier` must be an earlier reading of this one.
   HistogramSet& operator-=(const HistogramSet& earlier) noexcept;
 
   std::string encode() const;
-  // `damaged` when `encoding` is not exactly what encode() writes for some set.
+  // `damaged` when `encoding` is not exactly what encode() writes for some set. Throws std::bad_alloc.
   static Result<std::unique_ptr<HistogramSet>> decode(std::string_view encoding);
-  // Adds what is encoded, at the cost of the buckets in it. False, and nothing added, where decode() fails.
+  // Adds what is encoded, at the cost of the buckets in it. False, and nothing added, where decode() fails,
+  // or there is no memory.
   bool add(std::string_view encoding) noexcept;
 
  private:
-  std::array<Histogram, kMeasureCount> histograms_;
+  const Histogram& at(std::size_t number) const noexcept;
+  // Null when there is no memory.
+  Histogram* made(std::size_t number) noexcept;
+
+  std::array<std::atomic<Histogram*>, kMeasureCount> histograms_{};
 };
 
 }  // namespace larder

@@ -159,7 +159,7 @@ Result<Revision> Engine::apply(Change* changes, std::size_t count, bool advances
     return fail(Code::would_deadlock,
                 "set an input inside of a tracked function: it must not change what it reads");
   }
-  const bool is_first = mutex_.try_lock();
+  const bool is_first = mutex_.lock_if_free();
   if (!is_first || active_ != 0) {
     summons.fetch_add(kCommitWaits);
     if (!is_first) mutex_.lock();

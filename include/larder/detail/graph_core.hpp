@@ -125,9 +125,10 @@ inline Node& node_at(const GraphHot& graph, NodeId id) noexcept {
   return graph.chunks[id >> kChunkBits].load(std::memory_order_acquire)[id & ((1u << kChunkBits) - 1)];
 }
 
-// The node of a key, kNoNode if there is none. `hash` is the key's word, or the hash of a boxed key.
+// Where find_node goes on that did not find the key in its first slot.
 template <typename Same>
-NodeId find_node(const GraphHot& graph, const GraphTable& table, std::uint64_t hash, Same same) noexcept {
+[[gnu::noinline]] NodeId find_node_further(const GraphHot& graph, const GraphTable& table, std::uint64_t hash,
+                                           Same same) noexcept {
   for (std::size_t line = first_line(table, hash);; line = (line + 1) & (table.lines - 1)) {
     const std::atomic<std::uint64_t>* const slots = table.slots + line * 8;
     for (unsigned i = 0; i < 8; ++i) {
@@ -138,6 +139,21 @@ NodeId find_node(const GraphHot& graph, const GraphTable& table, std::uint64_t h
       if (same(node_at(graph, id).key.load(std::memory_order_acquire))) return id;
     }
   }
+}
+
+// The node of a key, kNoNode if there is none. `hash` is the key's word, or the hash of a boxed key. Most
+// keys stand in their first slot: that is looked at where the caller stands.
+template <typename Same>
+[[gnu::always_inline]] inline NodeId find_node(const GraphHot& graph, const GraphTable& table,
+                                               std::uint64_t hash, Same same) noexcept {
+  const std::uint64_t slot =
+      table.slots[first_line(table, hash) * 8 + (hash & 7)].load(std::memory_order_acquire);
+  if (static_cast<std::uint32_t>(slot) == static_cast<std::uint32_t>(hash) && slot > kVacated) [[likely]] {
+    const NodeId id = static_cast<NodeId>((slot >> 32) - 1);
+    if (same(node_at(graph, id).key.load(std::memory_order_acquire))) [[likely]]
+      return id;
+  }
+  return slot == 0 ? kNoNode : find_node_further(graph, table, hash, same);
 }
 
 struct Evaluator;
