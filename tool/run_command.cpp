@@ -218,7 +218,7 @@ void report(const Adopted& adopted, Console& console) {
 class Layers {
  public:
   // Nothing when larder or its disk is switched off: the program is started as it would be without.
-  void prepare(const Call& call, bool wants_report) {
+  void prepare(const Call& call, const std::vector<Adoption>& adoptions, bool wants_report) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return;  // a sanitizer's library cannot be preloaded into programs that have none
 #endif
@@ -234,7 +234,8 @@ class Layers {
       if (!each.empty()) preloaded += (preloaded.empty() ? "" : ":") + each;
     }
     if (preloaded != variable("LD_PRELOAD")) variables_.push_back("LD_PRELOAD=" + preloaded);
-    if (call.has("--opencl-layer")) stand_before_drivers(std::string(call.value("--opencl-layer")));
+    stand_before_drivers(call.has("--opencl-layer") ? std::string(call.value("--opencl-layer")) : "",
+                         adoptions);
     if (call.has("--vulkan-layer")) stand_before_vulkan();
     if (variables_.empty()) return;
     variables_.push_back("LARDER_DIR=" + *options.dir);
@@ -296,8 +297,13 @@ class Layers {
     return path.find_first_of(": ") == std::string::npos ? path : std::string();
   }
 
-  // OpenCL's loader separates layers by colons, and the one named last is asked first.
-  void stand_before_drivers(const std::string& which) {
+  // OpenCL's loader separates layers by colons, and the one named last is asked first. `which` programs are
+  // kept is empty where none are asked for; the layer is there all the same where processes take turns to
+  // have a driver compile into its directory.
+  void stand_before_drivers(const std::string& which, const std::vector<Adoption>& adoptions) {
+    const auto pocl = std::find_if(adoptions.begin(), adoptions.end(),
+                                   [](const Adoption& each) { return each.driver().name == "pocl"; });
+    if (which.empty() && pocl == adoptions.end()) return;
     const std::string layer = find_part("larder_opencl_layer.so");
     if (layer.empty() || layer.find(':') != std::string::npos) {
       remarks_.emplace_back(
@@ -307,7 +313,8 @@ class Layers {
     }
     const std::string before = variable("OPENCL_LAYERS");
     variables_.push_back("OPENCL_LAYERS=" + layer + (before.empty() ? "" : ":" + before));
-    variables_.push_back("LARDER_OPENCL_LAYER=" + which);
+    variables_.push_back("LARDER_OPENCL_LAYER=" + (which.empty() ? "turns" : which));
+    if (pocl != adoptions.end()) variables_.push_back("LARDER_OPENCL_TURNS=" + pocl->directory());
   }
 
   // Vulkan's loader takes layers by name, out of folders with their manifests. Where the user names all
@@ -359,7 +366,7 @@ int run_run(Call& call) {
   const std::string program = words.front().substr(words.front().rfind('/') + 1);
   try_to(adopted, "adopt", [&] { adopt(call, program, adopted); });
   Layers layers;
-  try_to(adopted, "layers", [&] { layers.prepare(call, call.has("--report")); });
+  try_to(adopted, "layers", [&] { layers.prepare(call, adopted.adoptions, call.has("--report")); });
   std::vector<std::string> more = layers.variables();
   for (const Adoption& each : adopted.adoptions) {
     more.push_back(each.driver().variable + '=' + each.directory());

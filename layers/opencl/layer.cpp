@@ -9,10 +9,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "layers/opencl/programs.hpp"
+#include "layers/opencl/turns.hpp"
 #include "program/ending.hpp"
 #include "program/guest.hpp"
 
@@ -39,13 +42,17 @@ void guarded(Work work) noexcept {
   }
 }
 
-// The programs of every driver, also of those that the table leaves alone.
+// Whether programs are kept by their binaries: not at all where there are only turns to be taken, those of
+// drivers that the table trusts, or all.
+std::string_view which_are_kept() noexcept {
+  static const char* const said = std::getenv("LARDER_OPENCL_LAYER");
+  return said == nullptr ? "known" : said;
+}
+bool keeps_any() noexcept {
+  return which_are_kept() != "turns";
+}
 bool keeps_all() noexcept {
-  static const bool keeps = [] {
-    const char* const said = std::getenv("LARDER_OPENCL_LAYER");
-    return said != nullptr && std::string_view(said) == "all";
-  }();
-  return keeps;
+  return which_are_kept() == "all";
 }
 
 void report_bypass(std::string_view why) noexcept {
@@ -136,7 +143,8 @@ cl_program CL_API_CALL create_with_source(cl_context context, cl_uint count, con
       const std::size_t length = lengths == nullptr ? 0 : lengths[i];
       text.append(strings[i], length == 0 ? std::strlen(strings[i]) : length);
     }
-    if (!text.empty()) add_program(program, context, std::move(text));
+    know_program(program, context, "source", text);
+    if (keeps_any() && !text.empty()) add_program(program, context, std::move(text));
   });
   return program;
 }
@@ -146,17 +154,36 @@ cl_program fresh(cl_program program) noexcept {
   if (program != nullptr) forget_program(program);
   return program;
 }
+// The same, with what turns are told of it.
+cl_program fresh(cl_program program, cl_context context, std::string_view kind,
+                 std::initializer_list<std::string_view> content) noexcept {
+  if (program == nullptr || !takes_turns() || guest::is_ending()) return fresh(program);
+  forget_turns(program);
+  guarded([&] {
+    std::string all;
+    for (const std::string_view each : content) all.append(each);
+    know_program(program, context, kind, all);
+  });
+  return fresh(program);
+}
 cl_program CL_API_CALL create_with_binary(cl_context context, cl_uint count, const cl_device_id* list,
                                           const std::size_t* lengths, const unsigned char** binaries,
                                           cl_int* states, cl_int* code) {
-  return fresh(next.clCreateProgramWithBinary(context, count, list, lengths, binaries, states, code));
+  const cl_program program =
+      next.clCreateProgramWithBinary(context, count, list, lengths, binaries, states, code);
+  if (program == nullptr || count == 0) return fresh(program);
+  return fresh(program, context, "binary", {{reinterpret_cast<const char*>(binaries[0]), lengths[0]}});
 }
 cl_program CL_API_CALL create_with_il(cl_context context, const void* il, std::size_t length, cl_int* code) {
-  return fresh(next.clCreateProgramWithIL(context, il, length, code));
+  const cl_program program = next.clCreateProgramWithIL(context, il, length, code);
+  if (program == nullptr) return program;
+  return fresh(program, context, "il", {{static_cast<const char*>(il), length}});
 }
 cl_program CL_API_CALL create_built_in(cl_context context, cl_uint count, const cl_device_id* list,
                                        const char* names, cl_int* code) {
-  return fresh(next.clCreateProgramWithBuiltInKernels(context, count, list, names, code));
+  const cl_program program = next.clCreateProgramWithBuiltInKernels(context, count, list, names, code);
+  if (program == nullptr) return program;
+  return fresh(program, context, "built-in", {names});
 }
 
 cl_int CL_API_CALL retain_program_of_host(cl_program program) {
@@ -170,9 +197,15 @@ cl_int CL_API_CALL release_program_of_host(cl_program program) {
   return next.clReleaseProgram(program);
 }
 
+std::span<const cl_device_id> devices_of(cl_uint count, const cl_device_id* list) noexcept {
+  return {list, list == nullptr ? 0 : count};
+}
+
 cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* list, const char* options,
                          Callback notify, void* data) {
   HostBuild build{.said = {program, options, notify, data}};
+  ProgramTurn turn;
+  turn.build(program, devices_of(count, list), options);
   bool is_served = false;
   if (!guest::is_ending() && !stands_aside.load(std::memory_order_relaxed) &&
       (notify != nullptr || data == nullptr)) {
@@ -198,6 +231,7 @@ cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* 
   if (build.was_built) return build.code;
   // When it is over is the driver's to know.
   if (notify != nullptr) forget_program(program);
+  turn.begin();
   return next.clBuildProgram(program, count, list, options, notify, data);
 }
 
@@ -205,6 +239,10 @@ cl_int CL_API_CALL compile(cl_program program, cl_uint count, const cl_device_id
                            cl_uint headers, const cl_program* header_programs, const char** names,
                            Callback notify, void* data) {
   forget_program(program);
+  ProgramTurn turn;
+  turn.compile(program, devices_of(count, list), options,
+               {header_programs, header_programs == nullptr ? 0 : headers}, names);
+  turn.begin();
   return next.clCompileProgram(program, count, list, options, headers, header_programs, names, notify, data);
 }
 
@@ -220,17 +258,29 @@ cl_program CL_API_CALL link(cl_context context, cl_uint count, const cl_device_i
     }
   });
   const bool is_whole = real.size() == inputs && inputs != 0;
-  return fresh(next.clLinkProgram(context, count, list, options, inputs,
-                                  is_whole ? real.data() : input_programs, notify, data, code));
+  ProgramTurn turn;
+  turn.link(context, devices_of(count, list), options,
+            {input_programs, input_programs == nullptr ? 0 : inputs});
+  turn.begin();
+  const cl_program linked = next.clLinkProgram(context, count, list, options, inputs,
+                                               is_whole ? real.data() : input_programs, notify, data, code);
+  turn.linked(linked);
+  return fresh(linked);
 }
 
 cl_int CL_API_CALL set_constant(cl_program program, cl_uint id, std::size_t size, const void* value) {
   forget_program(program);
+  forget_turns(program);
   return next.clSetProgramSpecializationConstant(program, id, size, value);
 }
 
 cl_int CL_API_CALL program_info(cl_program program, cl_program_info what, std::size_t size, void* to,
                                 std::size_t* size_ret) {
+  ProgramTurn turn;
+  if (what == CL_PROGRAM_BINARY_SIZES || what == CL_PROGRAM_BINARIES) {
+    turn.ask_for_binaries(program);
+    turn.begin();
+  }
   switch (what) {
     case CL_PROGRAM_REFERENCE_COUNT:
     case CL_PROGRAM_CONTEXT:
@@ -270,6 +320,7 @@ cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int
   const Served served = served_of(program);
   const cl_kernel kernel = next.clCreateKernel(served ? handle(served) : program, name, code);
   if (kernel != nullptr) know(kernel, program, served != nullptr);
+  if (kernel != nullptr) know_kernel(kernel, program, name);
   return kernel;
 }
 
@@ -281,6 +332,11 @@ cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel* 
   if (count_ret != nullptr) *count_ret = made;
   for (cl_uint i = 0; kernels != nullptr && i < std::min(count, made); ++i)
     know(kernels[i], program, served != nullptr);
+  for (cl_uint i = 0; takes_turns() && kernels != nullptr && i < std::min(count, made); ++i) {
+    std::array<char, 256> name{};
+    next.clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, name.size() - 1, name.data(), nullptr);
+    know_kernel(kernels[i], program, name.data());
+  }
   return code;
 }
 
@@ -288,6 +344,7 @@ cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int* code) {
   const cl_kernel clone = next.clCloneKernel(kernel, code);
   const cl_program kept = clone == nullptr || guest::is_ending() ? nullptr : add_clone(clone, kernel);
   if (kept != nullptr) next.clRetainProgram(kept);
+  know_clone(clone, kernel);
   return clone;
 }
 
@@ -309,6 +366,41 @@ cl_int CL_API_CALL kernel_info(cl_kernel kernel, cl_kernel_info what, std::size_
   const cl_program program = what == CL_KERNEL_PROGRAM ? program_of(kernel) : nullptr;
   return program == nullptr ? next.clGetKernelInfo(kernel, what, size, to, size_ret)
                             : answered(&program, sizeof(void*), size, to, size_ret);
+}
+
+// Drivers may compile a kernel when it is launched, in a thread of their own: its turn ends when it runs.
+void CL_CALLBACK on_running(cl_event /*event*/, cl_int /*status*/, void* turn) {
+  const std::unique_ptr<FileTurn> over(static_cast<FileTurn*>(turn));
+  over->finish();
+}
+
+template <typename Enqueue>
+cl_int launch(const Launch& what, cl_event* event, Enqueue enqueue) {
+  std::unique_ptr<FileTurn> turn = turn_of(what);
+  if (turn == nullptr) return enqueue(event);
+  cl_event own = nullptr;
+  cl_event* const place = event == nullptr ? &own : event;
+  const cl_int code = enqueue(place);
+  if (code == CL_SUCCESS && next.clSetEventCallback(*place, CL_RUNNING, on_running, turn.get()) == CL_SUCCESS)
+    static_cast<void>(turn.release());
+  if (own != nullptr) next.clReleaseEvent(own);
+  return code;
+}
+
+cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                  const std::size_t* offset, const std::size_t* global,
+                                  const std::size_t* local, cl_uint count, const cl_event* list,
+                                  cl_event* event) {
+  return launch({queue, kernel, dimensions, offset, global, local}, event, [&](cl_event* place) {
+    return next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, list, place);
+  });
+}
+
+cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event* list,
+                                cl_event* event) {
+  constexpr std::size_t kOne = 1;
+  return launch({queue, kernel, 1, nullptr, &kOne, &kOne}, event,
+                [&](cl_event* place) { return next.clEnqueueTask(queue, kernel, count, list, place); });
 }
 
 // Less what larder holds of it.
@@ -347,6 +439,43 @@ void put(Function& place, Function function) noexcept {
   if (place != nullptr) place = function;
 }
 
+// Where compiling may happen, and what leads there.
+void put_what_compiles() noexcept {
+  put(mine.clCreateProgramWithSource, &create_with_source);
+  put(mine.clCreateProgramWithBinary, &create_with_binary);
+  put(mine.clCreateProgramWithIL, &create_with_il);
+  put(mine.clCreateProgramWithBuiltInKernels, &create_built_in);
+  put(mine.clBuildProgram, &build);
+  put(mine.clCompileProgram, &compile);
+  put(mine.clLinkProgram, &link);
+  put(mine.clSetProgramSpecializationConstant, &set_constant);
+  put(mine.clGetProgramInfo, &program_info);
+  put(mine.clCreateKernel, &create_kernel);
+  put(mine.clCreateKernelsInProgram, &create_kernels);
+  put(mine.clCloneKernel, &clone_kernel);
+}
+
+void put_turns() noexcept {
+  set_turns_driver(next);
+  put_what_compiles();
+  if (next.clSetEventCallback == nullptr || next.clGetCommandQueueInfo == nullptr) return;
+  put(mine.clEnqueueNDRangeKernel, &enqueue_kernel);
+  put(mine.clEnqueueTask, &enqueue_task);
+}
+
+void put_keeping() noexcept {
+  put_what_compiles();
+  put(mine.clRetainProgram, &retain_program_of_host);
+  put(mine.clReleaseProgram, &release_program_of_host);
+  put(mine.clGetProgramBuildInfo, &build_info);
+  put(mine.clRetainKernel, &retain_kernel_of_host);
+  put(mine.clReleaseKernel, &release_kernel_of_host);
+  put(mine.clGetKernelInfo, &kernel_info);
+  put(mine.clGetContextInfo, &context_info);
+  put(mine.clGetExtensionFunctionAddress, &extension);
+  put(mine.clGetExtensionFunctionAddressForPlatform, &extension_of_platform);
+}
+
 // False: the loader lacks what larder cannot do without.
 bool fill() noexcept {
   functions = {};
@@ -371,27 +500,8 @@ bool fill() noexcept {
   functions.set_specialization_constant = next.clSetProgramSpecializationConstant;
   mine = next;
   if (!opencl::is_whole(functions) || next.clCreateKernelsInProgram == nullptr) return false;
-  put(mine.clCreateProgramWithSource, &create_with_source);
-  put(mine.clCreateProgramWithBinary, &create_with_binary);
-  put(mine.clCreateProgramWithIL, &create_with_il);
-  put(mine.clCreateProgramWithBuiltInKernels, &create_built_in);
-  put(mine.clRetainProgram, &retain_program_of_host);
-  put(mine.clReleaseProgram, &release_program_of_host);
-  put(mine.clBuildProgram, &build);
-  put(mine.clCompileProgram, &compile);
-  put(mine.clLinkProgram, &link);
-  put(mine.clSetProgramSpecializationConstant, &set_constant);
-  put(mine.clGetProgramInfo, &program_info);
-  put(mine.clGetProgramBuildInfo, &build_info);
-  put(mine.clCreateKernel, &create_kernel);
-  put(mine.clCreateKernelsInProgram, &create_kernels);
-  put(mine.clCloneKernel, &clone_kernel);
-  put(mine.clRetainKernel, &retain_kernel_of_host);
-  put(mine.clReleaseKernel, &release_kernel_of_host);
-  put(mine.clGetKernelInfo, &kernel_info);
-  put(mine.clGetContextInfo, &context_info);
-  put(mine.clGetExtensionFunctionAddress, &extension);
-  put(mine.clGetExtensionFunctionAddressForPlatform, &extension_of_platform);
+  if (takes_turns()) put_turns();
+  if (keeps_any()) put_keeping();
   return true;
 }
 

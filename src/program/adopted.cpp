@@ -12,6 +12,7 @@
 #include "base/transfer.hpp"
 #include "cache/cache_core.hpp"
 #include "larder/events.hpp"
+#include "program/file_turns.hpp"
 #include "store/trust.hpp"
 
 namespace larder {
@@ -177,6 +178,7 @@ void Adoption::lay() {
     ++report_.laid_files;
     report_.laid_bytes += product->bytes.size();
   }
+  if (report_.laid_files != 0 || !lost_.empty()) FileTurns::forget(directory_);
 }
 
 void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
@@ -279,6 +281,7 @@ void Adoption::remove_oldest(std::uint64_t bytes_max) {
     total -= folders[name].bytes;
     report_.removed_files += folders[name].files;
   }
+  if (report_.removed_files != 0) FileTurns::forget(directory_);
 }
 
 }  // namespace larder
