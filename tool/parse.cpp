@@ -22,7 +22,8 @@ struct Slot {
 
 class Grammar {
  public:
-  Grammar();
+  // Of the settings and commands that `words` may name: all of them take longer to set up than most commands.
+  explicit Grammar(std::span<const std::string> words);
   Parsed parse(std::span<const std::string> words, const std::string& working_dir);
 
  private:
@@ -39,12 +40,22 @@ class Grammar {
   std::map<std::string_view, std::map<std::string_view, Slot>> commands_;
 };
 
-Grammar::Grammar() {
+// Whether one of the words may be the setting's flag, with its value or without.
+bool may_name(std::span<const std::string> words, const Row& row) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    if (!word.starts_with("--")) return false;
+    word.remove_prefix(2);
+    return word.starts_with(row.name) || (word.starts_with("no-") && word.substr(3).starts_with(row.name));
+  });
+}
+
+Grammar::Grammar(std::span<const std::string> words) {
   app_.set_help_flag();
   app_.allow_extras();
   app_.require_subcommand(0, 1);
   for (const Argument& argument : shared_arguments()) add(app_, argument, shared_[argument.name]);
   for (const Row& row : settings::table()) {
+    if (!may_name(words, row)) continue;
     Slot& slot = settings_[row.name];
     const std::string flag = settings::flag(row);
     if (row.kind == Kind::boolean) {
@@ -55,6 +66,7 @@ Grammar::Grammar() {
     slot.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   for (const Command* command : commands()) {
+    if (std::find(words.begin(), words.end(), command->name) == words.end()) continue;
     CLI::App* sub = app_.add_subcommand(std::string(command->name));
     sub->set_help_flag();
     sub->allow_extras();
@@ -220,7 +232,8 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
     parsed.complaint = {"the command line does not fit", error.what(), "see `larder help`"};
   }
   for (const Command* command : commands()) {
-    if (app_.got_subcommand(std::string(command->name))) parsed.command = command;
+    if (commands_.contains(command->name) && app_.got_subcommand(std::string(command->name)))
+      parsed.command = command;
   }
   for (const Argument& argument : shared_arguments()) take(argument, shared_.at(argument.name), parsed);
   if (parsed.given.find("--help") != parsed.given.end() ||
@@ -237,7 +250,9 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
     if (parsed.command->has_json) take(kJsonArgument, slots.at(kJsonArgument.name), parsed);
   }
   for (const Row& row : settings::table()) {
-    for (const std::string& text : settings_.at(row.name).texts) take_setting(row, text, working_dir, parsed);
+    const auto slot = settings_.find(row.name);
+    if (slot == settings_.end()) continue;
+    for (const std::string& text : slot->second.texts) take_setting(row, text, working_dir, parsed);
   }
   return parsed;
 }
@@ -277,7 +292,7 @@ std::span<const std::string> own_words(std::span<const std::string> words) {
 }
 
 Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
-  return Grammar().parse(words, working_dir);
+  return Grammar(words).parse(words, working_dir);
 }
 
 }  // namespace larder::tool

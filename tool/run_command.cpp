@@ -19,6 +19,7 @@
 
 #include "larder/cache.hpp"
 #include "program/adopted.hpp"
+#include "program/known_builds.hpp"
 #include "settings/units.hpp"
 #include "tool/command.hpp"
 #include "tool/compiler.hpp"
@@ -144,22 +145,6 @@ void adopt(const Call& call, const std::string& program, Adopted& adopted) {
     adopted.remarks.emplace_back("the disk is switched off");
     return;
   }
-  std::vector<AdoptedDriver> drivers;
-  for (FoundDriver& found :
-       find_drivers({.vendors = variable("OCL_ICD_VENDORS"), .mesa = {}, .libraries = {}})) {
-    const std::string& name = found.driver.name;
-    if (!variable(found.driver.variable.c_str()).empty()) {
-      adopted.remarks.push_back(name + ": " + found.driver.variable + " is set, and is left as it is");
-    } else if (!found.why_not.empty()) {
-      adopted.remarks.push_back(name + ": " + found.why_not);
-    } else {
-      drivers.push_back(std::move(found.driver));
-    }
-  }
-  if (drivers.empty()) {
-    adopted.remarks.emplace_back("no driver is here whose cache can be adopted");
-    return;
-  }
   options.program = program;
   options.preload = false;
   options.memory = false;  // each file is read once
@@ -169,6 +154,21 @@ void adopt(const Call& call, const std::string& program, Adopted& adopted) {
     for (const std::string& each : adopted.cache->problems()) adopted.remarks.push_back(each);
     return;
   }
+  KnownBuilds builds(&*adopted.cache);
+  std::vector<AdoptedDriver> drivers;
+  for (FoundDriver& found :
+       find_drivers({.vendors = variable("OCL_ICD_VENDORS"), .mesa = {}, .libraries = {}}, &builds)) {
+    const std::string& name = found.driver.name;
+    if (!variable(found.driver.variable.c_str()).empty()) {
+      adopted.remarks.push_back(name + ": " + found.driver.variable + " is set, and is left as it is");
+    } else if (!found.why_not.empty()) {
+      adopted.remarks.push_back(name + ": " + found.why_not);
+    } else {
+      drivers.push_back(std::move(found.driver));
+    }
+  }
+  builds.keep();
+  if (drivers.empty()) adopted.remarks.emplace_back("no driver is here whose cache can be adopted");
   for (AdoptedDriver& driver : drivers) {
     auto adoption = Adoption::open(*adopted.cache, std::move(driver), *options.dir);
     if (!adoption) {

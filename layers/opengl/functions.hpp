@@ -24,6 +24,7 @@ enum : Enum {
   kExtensionCount = 0x821D,
   kContextFlags = 0x821E,
   kSeparable = 0x8258,
+  kPipelineBinding = 0x825A,
   kRetrievable = 0x8257,
   kBinaryLength = 0x8741,
   kBinaryFormatCount = 0x87FE,
@@ -32,7 +33,10 @@ enum : Enum {
   kLinkStatus = 0x8B82,
   kInfoLogLength = 0x8B84,
   kAttachedShaders = 0x8B85,
+  kFeedbackVaryings = 0x8C83,
   kLanguageVersion = 0x8B8C,
+  kCurrentProgram = 0x8B8D,
+  kNamedStringLength = 0x8DE9,
   kCompletionStatus = 0x91B1,
   kContextProfile = 0x9126,
 };
@@ -79,23 +83,28 @@ enum : Enum {
   X(Name, glCreateProgramObjectARB, ())                                                                      \
   X(void, glShaderSourceARB, (Name shader, int count, const char* const* strings, const int* lengths))       \
   X(void, glCompileShaderARB, (Name shader))                                                                 \
-  X(void, glAttachObjectARB, (Name program, Name shader))                                                    \
   X(void, glDetachObjectARB, (Name program, Name shader))                                                    \
   X(void, glBindAttribLocationARB, (Name program, Name location, const char* name))                          \
   X(void, glLinkProgramARB, (Name program))                                                                  \
   X(void, glValidateProgramARB, (Name program))                                                              \
   X(void, glGetObjectParameterivARB, (Name object, Enum what, int* value))                                   \
   X(void, glGetObjectParameterfvARB, (Name object, Enum what, float* value))                                 \
-  X(void, glGetInfoLogARB, (Name object, int size, int* length, char* log))
-#define LARDER_GL_CALLED(X)                                                                      \
-  X(const unsigned char*, glGetString, (Enum name))                                              \
-  X(const unsigned char*, glGetStringi, (Enum name, Name index))                                 \
-  X(void, glGetIntegerv, (Enum name, int* value))                                                \
-  X(Enum, glGetError, ())                                                                        \
-  X(unsigned char, glIsShader, (Name shader))                                                    \
-  X(unsigned char, glIsProgram, (Name program))                                                  \
-  X(void, glGetAttachedShaders, (Name program, int size, int* count, Name* shaders))             \
-  X(void, glGetProgramBinary, (Name program, int size, int* length, Enum* format, void* binary)) \
+  X(void, glGetInfoLogARB, (Name object, int size, int* length, char* log))                                  \
+  X(void, glDeleteObjectARB, (Name object))                                                                  \
+  X(void, glNamedStringARB, (Enum kind, int name_length, const char* name, int length, const char* text))
+#define LARDER_GL_CALLED(X)                                                                            \
+  X(const unsigned char*, glGetString, (Enum name))                                                    \
+  X(const unsigned char*, glGetStringi, (Enum name, Name index))                                       \
+  X(void, glGetIntegerv, (Enum name, int* value))                                                      \
+  X(Enum, glGetError, ())                                                                              \
+  X(unsigned char, glIsShader, (Name shader))                                                          \
+  X(unsigned char, glIsProgram, (Name program))                                                        \
+  X(void, glGetAttachedShaders, (Name program, int size, int* count, Name* shaders))                   \
+  X(void, glUseProgram, (Name program))                                                                \
+  X(unsigned char, glIsNamedStringARB, (int length, const char* name))                                 \
+  X(void, glGetNamedStringivARB, (int length, const char* name, Enum what, int* value))                \
+  X(void, glGetNamedStringARB, (int name_length, const char* name, int size, int* length, char* text)) \
+  X(void, glGetProgramBinary, (Name program, int size, int* length, Enum* format, void* binary))       \
   X(void, glGetProgramBinaryOES, (Name program, int size, int* length, Enum* format, void* binary))
 #define LARDER_EGL_HOOKED(X)                                                                    \
   X(Proc, eglGetProcAddress, (const char* name))                                                \

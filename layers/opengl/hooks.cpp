@@ -45,15 +45,6 @@ void forget_shader_if_gone(const Functions& gl, Name shader) noexcept {
   Objects::with([&](Group& group) { group.shaders.erase(shader); });
 }
 
-// An object that is not followed may have the name of one that was.
-Name unknown(Name object) noexcept {
-  Objects::with([&](Group& group) {
-    group.shaders.erase(object);
-    group.programs.erase(object);
-  });
-  return object;
-}
-
 void put_log(const InfoLog& log, int size, int* length, char* to) noexcept {
   const int count = size <= 0 ? 0 : std::min(size - 1, static_cast<int>(log.text.size()));
   if (to != nullptr && size > 0) {
@@ -62,9 +53,6 @@ void put_log(const InfoLog& log, int size, int* length, char* to) noexcept {
   }
   if (length != nullptr) *length = count;
 }
-
-// Why a program was given to another interface for the same objects is not followed.
-constexpr const char* kOlder = "it is set up by functions of GL_ARB_shader_objects, which are not followed";
 
 }  // namespace
 
@@ -92,18 +80,8 @@ EXPORT void glShaderSource(Name shader, int count, const char* const* strings, c
   // What it was compiled from is about to go.
   larder::gl::compile_deferred(*gl, shader);
   gl->glShaderSource(shader, count, strings, lengths);
-  Objects::with_shader(shader, [&](Shader& known) {
-    known.source = nullptr;
-    if (count < 0 || strings == nullptr) return;
-    auto source = std::make_shared<std::vector<std::string>>();
-    for (int i = 0; i < count; ++i) {
-      if (strings[i] == nullptr) return;
-      const bool is_whole = lengths == nullptr || lengths[i] < 0;
-      source->emplace_back(strings[i],
-                           is_whole ? std::strlen(strings[i]) : static_cast<std::size_t>(lengths[i]));
-    }
-    known.source = std::move(source);
-  });
+  Objects::with_shader(shader,
+                       [&](Shader& known) { known.source = larder::gl::source_of(count, strings, lengths); });
 }
 
 EXPORT void glCompileShader(Name shader) {
@@ -114,8 +92,19 @@ EXPORT void glCompileShader(Name shader) {
 EXPORT void glCompileShaderIncludeARB(Name shader, int count, const char* const* paths, const int* lengths) {
   REAL();
   if (gl->glCompileShaderIncludeARB == nullptr) return;
-  lose_shader(*gl, shader);
-  gl->glCompileShaderIncludeARB(shader, count, paths, lengths);
+  const larder::gl::IncludePaths given{count, paths, lengths};
+  larder::gl::compile_shader(*gl, shader, &given);
+}
+
+EXPORT void glNamedStringARB(Enum kind, int name_length, const char* name, int length, const char* text) {
+  REAL();
+  if (gl->glNamedStringARB == nullptr) return;
+  gl->glNamedStringARB(kind, name_length, name, length, text);
+  if (name == nullptr) return;
+  Objects::with([&](Group& group) {
+    group.named_strings.insert(name_length < 0 ? std::string(name)
+                                               : std::string(name, static_cast<std::size_t>(name_length)));
+  });
 }
 
 EXPORT void glShaderBinary(int count, const Name* shaders, Enum format, const void* binary, int length) {
@@ -317,95 +306,10 @@ EXPORT void glGetProgramInfoLog(Name program, int size, int* length, char* log) 
 BINARY(glProgramBinary)
 BINARY(glProgramBinaryOES)
 
-#define SHADER_PROGRAM(name)                                                  \
-  EXPORT Name name(Enum kind, int count, const char* const* strings) {        \
-    REAL(0);                                                                  \
-    return gl->name == nullptr ? 0 : unknown(gl->name(kind, count, strings)); \
+#define SHADER_PROGRAM(name)                                                                                 \
+  EXPORT Name name(Enum kind, int count, const char* const* strings) {                                       \
+    REAL(0);                                                                                                 \
+    return gl->name == nullptr ? 0 : larder::gl::create_shader_program(*gl, gl->name, kind, count, strings); \
   }
 SHADER_PROGRAM(glCreateShaderProgramv)
 SHADER_PROGRAM(glCreateShaderProgramvEXT)
-
-EXPORT Name glCreateShaderObjectARB(Enum kind) {
-  REAL(0);
-  return gl->glCreateShaderObjectARB == nullptr ? 0 : unknown(gl->glCreateShaderObjectARB(kind));
-}
-
-EXPORT Name glCreateProgramObjectARB() {
-  REAL(0);
-  return gl->glCreateProgramObjectARB == nullptr ? 0 : unknown(gl->glCreateProgramObjectARB());
-}
-
-EXPORT void glShaderSourceARB(Name shader, int count, const char* const* strings, const int* lengths) {
-  REAL();
-  if (gl->glShaderSourceARB == nullptr) return;
-  lose_shader(*gl, shader);
-  gl->glShaderSourceARB(shader, count, strings, lengths);
-}
-
-EXPORT void glCompileShaderARB(Name shader) {
-  REAL();
-  if (gl->glCompileShaderARB == nullptr) return;
-  lose_shader(*gl, shader);
-  gl->glCompileShaderARB(shader);
-}
-
-EXPORT void glAttachObjectARB(Name program, Name shader) {
-  REAL();
-  if (gl->glAttachObjectARB == nullptr) return;
-  lose_program(program, kOlder);
-  gl->glAttachObjectARB(program, shader);
-}
-
-EXPORT void glDetachObjectARB(Name program, Name shader) {
-  REAL();
-  if (gl->glDetachObjectARB == nullptr) return;
-  lose_program(program, kOlder);
-  gl->glDetachObjectARB(program, shader);
-}
-
-EXPORT void glBindAttribLocationARB(Name program, Name location, const char* name) {
-  REAL();
-  if (gl->glBindAttribLocationARB == nullptr) return;
-  lose_program(program, kOlder);
-  gl->glBindAttribLocationARB(program, location, name);
-}
-
-EXPORT void glLinkProgramARB(Name program) {
-  REAL();
-  if (gl->glLinkProgramARB == nullptr) return;
-  if (Objects::with_program(program, [](Program& known) {
-        known.log.reset();
-        known.was_linked = true;
-      })) {
-    larder::gl::compile_deferred_of(*gl, program);
-  }
-  gl->glLinkProgramARB(program);
-}
-
-EXPORT void glValidateProgramARB(Name program) {
-  REAL();
-  if (gl->glValidateProgramARB == nullptr) return;
-  Objects::with_program(program, [](Program& known) { known.log.reset(); });
-  gl->glValidateProgramARB(program);
-}
-
-EXPORT void glGetObjectParameterivARB(Name object, Enum what, int* value) {
-  REAL();
-  if (gl->glGetObjectParameterivARB == nullptr) return;
-  larder::gl::compile_deferred(*gl, object);
-  gl->glGetObjectParameterivARB(object, what, value);
-}
-
-EXPORT void glGetObjectParameterfvARB(Name object, Enum what, float* value) {
-  REAL();
-  if (gl->glGetObjectParameterfvARB == nullptr) return;
-  larder::gl::compile_deferred(*gl, object);
-  gl->glGetObjectParameterfvARB(object, what, value);
-}
-
-EXPORT void glGetInfoLogARB(Name object, int size, int* length, char* log) {
-  REAL();
-  if (gl->glGetInfoLogARB == nullptr) return;
-  larder::gl::compile_deferred(*gl, object);
-  gl->glGetInfoLogARB(object, size, length, log);
-}

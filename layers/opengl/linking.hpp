@@ -4,11 +4,27 @@
 #pragma once
 
 #include "layers/opengl/functions.hpp"
+#include "program/opengl/link_recipe.hpp"
 
 namespace larder::gl {
 
-void compile_shader(const Functions& gl, Name shader) noexcept;
+// What glCompileShaderIncludeARB is given: where paths are searched.
+struct IncludePaths {
+  int count = 0;
+  const char* const* paths = nullptr;
+  const int* lengths = nullptr;
+};
+// A source as OpenGL is given one; null when it is none, or there is no memory for it.
+opengl::ShaderText source_of(int count, const char* const* strings, const int* lengths) noexcept;
+
+// `paths`: as glCompileShaderIncludeARB.
+void compile_shader(const Functions& gl, Name shader, const IncludePaths* paths = nullptr) noexcept;
 void link_program(const Functions& gl, Name program) noexcept;
+
+using CreateShaderProgram = Name (*)(Enum, int, const char* const*);
+// glCreateShaderProgramv, of which the real one is `real`.
+Name create_shader_program(const Functions& gl, CreateShaderProgram real, Enum kind, int count,
+                           const char* const* strings) noexcept;
 
 // Has the driver compile the shader, if its host believes that it did.
 void compile_deferred(const Functions& gl, Name shader) noexcept;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,16 +17,16 @@
 
 namespace larder::gl {
 
-using Strings = std::shared_ptr<const std::vector<std::string>>;
-
 struct Shader {
   Enum kind = 0;
-  Strings source;    // as it was last given; null: not by text that the layer saw
-  Strings compiled;  // as it was when it was last compiled; null: never, or unseen
+  opengl::ShaderText source;    // as it was last given; null: not by text that the layer saw
+  opengl::ShaderText compiled;  // as it was when it was last compiled; null: never, or unseen
+  std::shared_ptr<const opengl::Includes> includes;  // what it could include then
   // Its host believes it compiled, and the driver has yet to be asked.
   bool is_deferred = false;
-  opengl::InfoLog log;  // what it says while it is deferred
-  Nanoseconds cost{0};  // of compiling it, once
+  bool was_known = false;  // to compile, before it did or since a program linked with it
+  opengl::InfoLog log;     // what it says while it is deferred
+  Nanoseconds cost{0};     // of compiling it, once
 };
 
 struct Program {
@@ -37,6 +38,7 @@ struct Program {
 };
 
 struct Group {
+  std::set<std::string> named_strings;  // names that were ever given; OpenGL tells which are in force
   std::unordered_map<Name, Shader> shaders;
   std::unordered_map<Name, Program> programs;
 };
@@ -45,7 +47,8 @@ struct Group {
 struct Service {
   DeviceIdentity identity;
   std::vector<Enum> formats;  // that the driver takes
-  std::string why_not;        // why its programs are not kept; empty: they are
+  bool has_pipelines = false;
+  std::string why_not;  // why its programs are not kept; empty: they are
 };
 
 struct Context {

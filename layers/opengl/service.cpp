@@ -61,6 +61,12 @@ bool has_binaries(const Functions& gl, const Version& version) {
          has_extension(gl, version, "GL_OES_get_program_binary");
 }
 
+bool has_pipelines(const Functions& gl, const Version& version) {
+  if (version.number >= (version.is_es ? 31 : 41)) return true;
+  return has_extension(gl, version,
+                       version.is_es ? "GL_EXT_separate_shader_objects" : "GL_ARB_separate_shader_objects");
+}
+
 Service look(const Functions& gl) {
   Service service;
   if (linked_programs() == nullptr) {
@@ -84,6 +90,7 @@ Service look(const Functions& gl) {
   service.identity = opengl::context_identity(facts, function);
   service.why_not = service.identity.why_not;
   if (!service.why_not.empty()) return service;
+  service.has_pipelines = has_pipelines(gl, version);
   if (has_binaries(gl, version)) {
     if (const int count = number_of(gl, kBinaryFormatCount); count > 0) {
       std::vector<int> formats(static_cast<std::size_t>(count));
@@ -117,6 +124,14 @@ opengl::LinkedPrograms* linked_programs() {
     return cache == nullptr ? nullptr : new opengl::LinkedPrograms(*cache);
   }();
   return programs;
+}
+
+opengl::KnownShaders* known_shaders() {
+  static opengl::KnownShaders* const shaders = [] {
+    Cache* const cache = guest::open_cache();
+    return cache == nullptr ? nullptr : new opengl::KnownShaders(*cache);
+  }();
+  return shaders;
 }
 
 }  // namespace larder::gl

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "layers/opengl/objects.hpp"
+#include "program/opengl/known_shaders.hpp"
 
 namespace larder::gl {
 
@@ -12,5 +13,6 @@ std::shared_ptr<const Service> service_of_current(const Functions& gl);
 
 // What larder keeps, one for the process; null when the store cannot be used. Any thread.
 opengl::LinkedPrograms* linked_programs();
+opengl::KnownShaders* known_shaders();
 
 }  // namespace larder::gl

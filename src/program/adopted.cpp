@@ -130,6 +130,10 @@ Result<Adoption> Adoption::open(Cache& cache, AdoptedDriver driver, const std::s
   return Adoption(cache, std::move(driver), directory);
 }
 
+std::optional<Product> Adoption::look(Cache& cache, const Recipe& recipe) {
+  return cache.core_->look(recipe);
+}
+
 Recipe Adoption::recipe_of(std::string_view file) const {
   Recipe recipe("adopted");
   recipe.add("driver", driver_.name).add("identity", driver_.identity).add("file", file);
@@ -158,10 +162,19 @@ std::string Adoption::program_of(const std::string& file) const {
   return driver_.program_of == nullptr ? file : std::string(driver_.program_of(file));
 }
 
+bool Adoption::is_record(std::string_view name) const {
+  return driver_.records != nullptr && driver_.records->is_record(name);
+}
+
 void Adoption::lay() {
   // The times of files lag behind by up to a tick.
   began_ = Nanoseconds(Clock::system().unix_ns()) - std::chrono::milliseconds(20);
+  std::vector<std::string> records;
   for (const std::string& name : index()) {
+    if (is_record(name)) {
+      records.push_back(name);
+      continue;
+    }
     const std::string path = directory_ + '/' + name;
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(path, ignored))) {
@@ -178,7 +191,28 @@ void Adoption::lay() {
     ++report_.laid_files;
     report_.laid_bytes += product->bytes.size();
   }
+  if (!records.empty()) lay_records(records);
   if (report_.laid_files != 0 || !lost_.empty()) FileTurns::forget(directory_);
+}
+
+void Adoption::lay_records(const std::vector<std::string>& names) {
+  const std::set<std::string> lacking = driver_.records->lacking(directory_, names);
+  report_.known_files += names.size() - lacking.size();
+  std::vector<DriverRecord> records;
+  std::map<std::string, std::uint64_t> sizes;
+  for (const std::string& name : lacking) {
+    const auto product = cache_->core_->look(recipe_of(name));
+    if (!product) {
+      lost_.push_back(name);
+      continue;
+    }
+    sizes.emplace(name, product->bytes.size());
+    records.push_back({name, std::string(product->bytes.text())});
+  }
+  for (const std::string& name : driver_.records->add(directory_, records)) {
+    ++report_.laid_files;
+    report_.laid_bytes += sizes[name];
+  }
 }
 
 void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
@@ -222,8 +256,26 @@ void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::stri
   const auto listening = subscribe([&why](const Event& event) {
     if (event.kind == EventKind::warning && event.reason != Reason::none) why = name(event.reason);
   });
-  const Nanoseconds share = cost / static_cast<std::int64_t>(std::max<std::size_t>(fresh.size(), 1));
+  std::vector<DriverRecord> records;
+  if (driver_.records != nullptr)
+    records = driver_.records->read_new(directory_, {known.begin(), known.end()});
+  const Nanoseconds share =
+      cost / static_cast<std::int64_t>(std::max<std::size_t>(fresh.size() + records.size(), 1));
+  const auto keep_one = [&](const std::string& name, std::string bytes, Nanoseconds took) {
+    programs[program_of(name)] = Outcome::made;
+    const std::uint64_t size = bytes.size();
+    why.clear();
+    const bool is_kept = cache_->core_->put_made(recipe_of(name), Bytes(std::move(bytes)), took);
+    if (!is_kept || !why.empty()) {
+      ++report_.not_kept[why.empty() ? "switched off" : why];
+      return;
+    }
+    known.push_back(name);
+    ++report_.taken_files;
+    report_.taken_bytes += size;
+  };
   for (const std::string& file : fresh) {
+    if (driver_.may_keep != nullptr && !driver_.may_keep(file)) continue;
     const std::string path = directory_ + '/' + file;
     auto bytes = read_file(path);
     if (!bytes) {
@@ -231,20 +283,10 @@ void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::stri
       continue;
     }
     if (!driver_.is_worth_keeping(file, *bytes)) continue;  // scratch of the driver's
-    programs[program_of(file)] = Outcome::made;
-    const Nanoseconds took =
-        driver_.program_of == nullptr ? share : time_of_making(path, began_).value_or(share);
-    const std::uint64_t size = bytes->size();
-    why.clear();
-    const bool is_kept = cache_->core_->put_made(recipe_of(file), Bytes(std::move(*bytes)), took);
-    if (!is_kept || !why.empty()) {
-      ++report_.not_kept[why.empty() ? "switched off" : why];
-      continue;
-    }
-    known.push_back(file);
-    ++report_.taken_files;
-    report_.taken_bytes += size;
+    keep_one(file, std::move(*bytes),
+             program_of(file) == file ? share : time_of_making(path, began_).value_or(share));
   }
+  for (DriverRecord& record : records) keep_one(record.name, std::move(record.bytes), share);
   if (report_.taken_files == 0) return;
   std::sort(known.begin(), known.end());
   std::string lines;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ class Adoption {
   // cannot be adopted now, and what() says why.
   static Result<Adoption> open(Cache& cache, AdoptedDriver driver, const std::string& root);
 
+  // What is kept for a recipe of ours, which is no request of anybody's.
+  static std::optional<Product> look(Cache& cache, const Recipe& recipe);
+
   const AdoptedDriver& driver() const noexcept { return driver_; }
   const std::string& directory() const noexcept { return directory_; }
 
@@ -60,6 +64,8 @@ class Adoption {
   Recipe recipe_of(std::string_view file) const;
   Recipe index_recipe() const;
   std::vector<std::string> index();
+  bool is_record(std::string_view name) const;
+  void lay_records(const std::vector<std::string>& names);
   std::string program_of(const std::string& file) const;
   // The dearest way by which one of a program's files came.
   using Programs = std::map<std::string, Outcome>;

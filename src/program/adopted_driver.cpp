@@ -12,7 +12,9 @@
 #include "base/transfer.hpp"
 #include "larder/driver_identity.hpp"
 #include "program/filled.hpp"
+#include "program/known_builds.hpp"
 #include "program/library_file.hpp"
+#include "program/mesa_records.hpp"
 
 namespace larder {
 namespace {
@@ -43,12 +45,20 @@ bool is_hex(std::string_view text) {
 
 // Mesa's layout of many files: mesa_shader_cache/XX/HASH, 40 hexadecimal digits together, moved there when
 // whole; `index`, which it rewrites in place, and unfinished `.tmp` files are its own. Each holds a checksum
-// that Mesa checks.
-bool is_worth_keeping_of_mesa(std::string_view name, std::string_view bytes) {
+// that Mesa checks. Its files of many records are another matter (program/mesa_records.hpp).
+bool may_keep_of_mesa(std::string_view name) {
   constexpr std::string_view kFolder = "mesa_shader_cache/";
-  if (bytes.empty() || !name.starts_with(kFolder)) return false;
+  if (!name.starts_with(kFolder)) return false;
   name.remove_prefix(kFolder.size());
   return name.size() == 41 && name[2] == '/' && is_hex(name.substr(0, 2)) && is_hex(name.substr(3));
+}
+bool is_worth_keeping_of_mesa(std::string_view name, std::string_view bytes) {
+  return !bytes.empty() && may_keep_of_mesa(name);
+}
+// Two files that belong together, and the index beside them, go together.
+std::string_view program_of_mesa(std::string_view name) {
+  if (name.starts_with("mesa_shader_cache/") || kMesaRecords.is_record(name)) return name;
+  return name.substr(0, name.rfind('/'));
 }
 
 // Intel's layout: HASH.cl_cache and HASH.l0_cache, 16 hexadecimal digits, moved there when whole.
@@ -116,7 +126,7 @@ std::string first_line_of(const std::string& path) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-void add_opencl(const std::string& icd, std::vector<FoundDriver>& found) {
+void add_opencl(const std::string& icd, KnownBuilds& builds, std::vector<FoundDriver>& found) {
   const std::string name = first_line_of(icd);
   for (const OpenclDriver& row : kOpenclDrivers) {
     if (name.find(row.library) == std::string::npos) continue;
@@ -132,11 +142,11 @@ void add_opencl(const std::string& icd, std::vector<FoundDriver>& found) {
     const std::string library = fs::canonical(link, ignored).string();
     const std::string beside = fs::path(library).parent_path().string();
     std::string build =
-        library_file_identity(library, row.plugins.empty() ? "" : beside + std::string(row.plugins));
+        builds.identity_of(library, row.plugins.empty() ? "" : beside + std::string(row.plugins));
     for (const std::string_view brings : filled(row.brings)) {
       const std::string path = find_library(brings);
       if (build.empty() || path.empty()) continue;
-      const std::string more = library_file_identity(path, "");
+      const std::string more = builds.identity_of(path, "");
       build = more.empty() ? "" : build + more;
     }
     const std::string processor = processor_identity();
@@ -153,7 +163,7 @@ void add_opencl(const std::string& icd, std::vector<FoundDriver>& found) {
 
 // One for all of Mesa: OpenGL, Vulkan and OpenCL keep their files in the same place, under names that hold
 // the build of whoever wrote them.
-void add_mesa(const std::string& folder, std::vector<FoundDriver>& found) {
+void add_mesa(const std::string& folder, KnownBuilds& builds, std::vector<FoundDriver>& found) {
   std::error_code ignored;
   // Most of the folder's names are links to the same few files.
   std::vector<std::string> libraries;
@@ -169,8 +179,11 @@ void add_mesa(const std::string& folder, std::vector<FoundDriver>& found) {
   if (libraries.empty()) return;
   std::sort(libraries.begin(), libraries.end());
   FoundDriver mesa;
-  mesa.driver = {"mesa", "MESA_SHADER_CACHE_DIR", {}, is_worth_keeping_of_mesa, nullptr, {}};
-  for (const char* other : {"MESA_DISK_CACHE_SINGLE_FILE", "MESA_DISK_CACHE_DATABASE", "MESA_GLSL_CACHE_DIR",
+  mesa.driver = {"mesa", "MESA_SHADER_CACHE_DIR", {}, is_worth_keeping_of_mesa, program_of_mesa, {}};
+  mesa.driver.may_keep = may_keep_of_mesa;
+  mesa.driver.records = &kMesaRecords;
+  // Files that it only reads are looked for beside those that it writes.
+  for (const char* other : {"MESA_DISK_CACHE_READ_ONLY_FOZ_DBS", "MESA_GLSL_CACHE_DIR",
                             "MESA_SHADER_CACHE_DISABLE", "MESA_GLSL_CACHE_DISABLE"}) {
     const std::string value = variable(other);
     if (!value.empty() && value != "0" && value != "false") {
@@ -179,7 +192,7 @@ void add_mesa(const std::string& folder, std::vector<FoundDriver>& found) {
   }
   std::string identity;
   for (const std::string& library : libraries) {
-    const std::string one = library_file_identity(library, "");
+    const std::string one = builds.identity_of(library, "");
     if (one.empty()) mesa.why_not = "the build of " + library + " cannot be known";
     identity += one;
   }
@@ -207,7 +220,9 @@ void add_nvidia(const std::string& libraries, std::vector<FoundDriver>& found) {
 
 }  // namespace
 
-std::vector<FoundDriver> find_drivers(const DriverPlaces& places) {
+std::vector<FoundDriver> find_drivers(const DriverPlaces& places, KnownBuilds* known) {
+  KnownBuilds none;
+  KnownBuilds& builds = known == nullptr ? none : *known;
   std::vector<FoundDriver> found;
   std::error_code ignored;
   std::vector<std::string> icds;
@@ -216,14 +231,14 @@ std::vector<FoundDriver> find_drivers(const DriverPlaces& places) {
     if (each.path().extension() == ".icd") icds.push_back(each.path().string());
   }
   std::sort(icds.begin(), icds.end());
-  for (const std::string& icd : icds) add_opencl(icd, found);
+  for (const std::string& icd : icds) add_opencl(icd, builds, found);
   std::string mesa = places.mesa;
   if (mesa.empty()) {
     std::string one = find_library("libGL.so.1");
     if (one.empty()) one = find_library("libc.so.6");
     mesa = one.substr(0, one.rfind('/')) + std::string(kMesa);
   }
-  add_mesa(mesa, found);
+  add_mesa(mesa, builds, found);
   add_nvidia(places.libraries, found);
   return found;
 }

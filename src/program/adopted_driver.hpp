@@ -3,11 +3,29 @@
 // known stands here too, so that it can be said that it is left alone.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace larder {
+
+// One of many things that a driver keeps in one file, under a name of ours that holds the driver's own.
+struct DriverRecord {
+  std::string name;
+  std::string bytes;
+};
+
+// How a driver's files of many records are read and added to, while the driver may be at work.
+struct RecordFiles {
+  bool (*is_record)(std::string_view name);
+  // Those of `names` that the files in `directory` do not hold.
+  std::set<std::string> (*lacking)(const std::string& directory, const std::vector<std::string>& names);
+  // The names of those that it has added.
+  std::set<std::string> (*add)(const std::string& directory, const std::vector<DriverRecord>& records);
+  // All whole records but those that are `known`.
+  std::vector<DriverRecord> (*read_new)(const std::string& directory, const std::set<std::string>& known);
+};
 
 struct AdoptedDriver {
   std::string name;      // `pocl`
@@ -20,6 +38,10 @@ struct AdoptedDriver {
   std::string_view (*program_of)(std::string_view name) = nullptr;
   // What the driver must be told besides, a line `NAME=value` each.
   std::vector<std::string> also{};
+  // False for what need not even be read. Null: all need.
+  bool (*may_keep)(std::string_view name) = nullptr;
+  // Where it keeps many records in one file, too. Null: it does not.
+  const RecordFiles* records = nullptr;
 };
 
 // What is there of a driver, and why it is left alone if it is.
@@ -35,8 +57,10 @@ struct DriverPlaces {
   std::string libraries;  // libcuda.so.1 and the like
 };
 
+class KnownBuilds;
+
 // Every driver of this machine that is known to keep a cache, whether it can be adopted or not. Reads
-// libraries' headers; a hundredth of a second.
-std::vector<FoundDriver> find_drivers(const DriverPlaces& places = {});
+// libraries' headers, a hundredth of a second, where `builds` does not know them (null: none are known).
+std::vector<FoundDriver> find_drivers(const DriverPlaces& places = {}, KnownBuilds* builds = nullptr);
 
 }  // namespace larder

@@ -110,7 +110,7 @@ TEST_F(DriversTest, LeavesNvidiasFilesToNvidiaAndSaysSo) {
   EXPECT_EQ(cuda->driver.is_worth_keeping, nullptr);
 }
 
-TEST_F(DriversTest, TakesMesasLayoutOfManyFilesAndNoOther) {
+TEST_F(DriversTest, TakesMesasLayoutOfManyFilesAndRecordsOfItsOthers) {
   library("mesa/swrast_dri.so");
   const auto mesa = find("mesa");
   ASSERT_TRUE(mesa);
@@ -123,8 +123,22 @@ TEST_F(DriversTest, TakesMesasLayoutOfManyFilesAndNoOther) {
   EXPECT_FALSE(mesa->driver.is_worth_keeping("mesa_shader_cache/index", "keys"));
   EXPECT_FALSE(mesa->driver.is_worth_keeping("mesa_shader_cache_sf/foz_cache.foz", "shaders"));
   EXPECT_FALSE(mesa->driver.is_worth_keeping("mesa_shader_cache_db/mesa_cache.db", "shaders"));
-  for (const char* other :
-       {"MESA_DISK_CACHE_SINGLE_FILE", "MESA_DISK_CACHE_DATABASE", "MESA_SHADER_CACHE_DISABLE"}) {
+  EXPECT_FALSE(mesa->driver.may_keep("mesa_shader_cache/index"));
+  ASSERT_NE(mesa->driver.records, nullptr);
+  const std::string key = "3f0479fc6d5f857439c42ff42f79b0ad19b7a1ce";
+  EXPECT_TRUE(mesa->driver.records->is_record("mesa_shader_cache_sf/build/llvmpipe/" + key));
+  EXPECT_TRUE(mesa->driver.records->is_record("mesa_shader_cache_db/" + key));
+  EXPECT_FALSE(mesa->driver.records->is_record("mesa_shader_cache_db/part/" + key));
+  EXPECT_FALSE(mesa->driver.records->is_record(name));
+  EXPECT_EQ(mesa->driver.program_of(name), name);
+  EXPECT_EQ(mesa->driver.program_of("mesa_shader_cache_db/mesa_cache.db"), "mesa_shader_cache_db");
+  for (const char* layout : {"MESA_DISK_CACHE_SINGLE_FILE", "MESA_DISK_CACHE_DATABASE"}) {
+    ::setenv(layout, "1", 1);
+    EXPECT_EQ(find("mesa")->why_not, "") << layout;
+    EXPECT_NE(find("mesa")->driver.identity, mesa->driver.identity) << layout;
+    ::unsetenv(layout);
+  }
+  for (const char* other : {"MESA_DISK_CACHE_READ_ONLY_FOZ_DBS", "MESA_SHADER_CACHE_DISABLE"}) {
     ::setenv(other, "1", 1);
     EXPECT_NE(find("mesa")->why_not.find(other), std::string::npos) << find("mesa")->why_not;
     ::unsetenv(other);

@@ -152,9 +152,12 @@ std::string find_library(std::string_view name) {
   return {};
 }
 
-std::string library_file_identity(const std::string& path, const std::string& plugins) {
+std::string library_file_identity(const std::string& path, const std::string& plugins,
+                                  std::vector<std::string>* looked) {
   std::vector<std::string> paths{path};
   std::error_code ignored;
+  if (looked != nullptr) *looked = library_folders();
+  if (looked != nullptr && !plugins.empty()) looked->push_back(plugins);
   if (!plugins.empty()) {
     for (const auto& each : fs::directory_iterator(plugins, ignored)) {
       if (each.is_regular_file(ignored)) paths.push_back(each.path().string());
@@ -166,6 +169,10 @@ std::string library_file_identity(const std::string& path, const std::string& pl
     const std::string name = paths[i].substr(paths[i].rfind('/') + 1);
     if (!seen.insert(name).second) continue;
     LibraryFile library;
+    if (looked != nullptr) {
+      looked->push_back(paths[i]);
+      looked->push_back(paths[i].substr(0, paths[i].rfind('/') + 1));
+    }
     if (!ElfFile(paths[i]).read(library)) return {};
     lines.insert(name + ' ' + library.id + '\n');
     for (const std::string& needed : library.needed) {

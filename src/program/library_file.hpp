@@ -12,8 +12,9 @@ namespace larder {
 
 // A line `NAME BUILD-ID` for the library in `path`, for each that it depends on, and for each in the folder
 // `plugins` (empty: none); sorted, as library_identity would tell it of the loaded ones. Empty when any of
-// this cannot be known.
-std::string library_file_identity(const std::string& path, const std::string& plugins);
+// this cannot be known. `looked` (null: not wanted) becomes the files and folders that this comes from.
+std::string library_file_identity(const std::string& path, const std::string& plugins,
+                                  std::vector<std::string>* looked = nullptr);
 
 // The one line of that which is about the library itself.
 LARDER_API std::string library_file_line(const std::string& path);

@@ -2,11 +2,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "cache/testing.hpp"
 #include "larder/difference.hpp"
 #include "program/opengl/binaries.hpp"
 #include "program/opengl/context_identity.hpp"
+#include "program/opengl/known_shaders.hpp"
 #include "program/opengl/link_recipe.hpp"
 
 namespace larder::testing {
@@ -14,6 +16,7 @@ namespace {
 
 using opengl::ContextFacts;
 using opengl::InfoLog;
+using opengl::KnownShaders;
 using opengl::LinkAnswer;
 using opengl::LinkedPrograms;
 using opengl::LinkOptions;
@@ -23,15 +26,20 @@ using opengl::ShaderInput;
 constexpr std::uint32_t kVertex = 0x8B31;
 constexpr std::uint32_t kFragment = 0x8B30;
 
-ShaderInput shader(std::uint32_t kind, std::vector<std::string> strings) {
-  return {kind, std::make_shared<const std::vector<std::string>>(std::move(strings))};
+ShaderInput shader(std::uint32_t kind, const std::vector<std::string_view>& strings) {
+  return {kind, opengl::to_source(strings), nullptr};
+}
+ShaderInput including(std::map<std::string, std::string> named, std::vector<std::string> paths = {"/"}) {
+  ShaderInput input = shader(kVertex, {"#include </a>"});
+  input.includes = std::make_shared<opengl::Includes>(opengl::Includes{std::move(named), std::move(paths)});
+  return input;
 }
 
 // What a program is linked from, with something of everything.
 struct Everything {
   DeviceIdentity identity{{{"vendor", "somebody"}, {"driver-build", "libx 1"}}, {}};
-  std::vector<ShaderInput> shaders{shader(kVertex, {"vertex text"}),
-                                   shader(kFragment, {"fragment", " text"})};
+  std::vector<ShaderInput> shaders{shader(kVertex, {"vertex text"}), shader(kFragment, {"fragment", " text"}),
+                                   including({{"/a", "text"}})};
   LinkOptions options{.attributes = {{"at", 1}},
                       .outputs = {{"colour", {0, 0}}},
                       .feedback_mode = 1,
@@ -60,7 +68,7 @@ TEST(OpenglRecipe, EveryInputMattersAndIsNamedByWhy) {
        [](Everything& all) {
          all.shaders[1] = shader(kFragment, {"fragment ", "text"});
        }},
-      {"shader 2/text", [](Everything& all) { all.shaders.push_back(shader(kFragment, {""})); }},
+      {"shader 3/text", [](Everything& all) { all.shaders.push_back(shader(kFragment, {""})); }},
       {"attribute at", [](Everything& all) { all.options.attributes["at"] = 2; }},
       {"attribute other", [](Everything& all) { all.options.attributes["other"] = 1; }},
       {"output colour",
@@ -79,6 +87,20 @@ TEST(OpenglRecipe, EveryInputMattersAndIsNamedByWhy) {
       {"feedback-varying", [](Everything& all) { all.options.feedback = {"one"}; }},
       {"separable", [](Everything& all) { all.options.is_separable = true; }},
       {"retrievable", [](Everything& all) { all.options.is_retrievable = true; }},
+      {"made-by", [](Everything& all) { all.options.is_of_one_call = true; }},
+      {"shader 2/named-string /a",
+       [](Everything& all) {
+         all.shaders[2] = including({{"/a", "text "}});
+       }},
+      {"shader 2/named-string /a", [](Everything& all) { all.shaders[2] = including({}); }},
+      {"shader 2/named-string /b",
+       [](Everything& all) {
+         all.shaders[2] = including({{"/a", "text"}, {"/b", ""}});
+       }},
+      {"shader 2/include-path",
+       [](Everything& all) {
+         all.shaders[2] = including({{"/a", "text"}}, {"/else"});
+       }},
   };
   const Recipe before = Everything().recipe();
   for (const LinkMutation& mutation : kAll) {
@@ -114,10 +136,18 @@ TEST(OpenglRecipe, AShaderIsAnotherByItsKindItsTextAndItsDriver) {
   EXPECT_EQ(recipe, opengl::shader_recipe(all.identity, shader(kVertex, {"text"})));
 }
 
+TEST(OpenglRecipe, NamedStringsDecideNothingWhereNothingIsIncluded) {
+  ShaderInput input = shader(kVertex, {"text"});
+  input.includes = including({{"/a", "text"}}).includes;
+  EXPECT_EQ(opengl::shader_recipe({}, input), opengl::shader_recipe({}, shader(kVertex, {"text"})));
+}
+
 TEST(OpenglRecipe, SaysWhyAProgramCannotBeKept) {
   EXPECT_NE(opengl::why_not({}), "");
-  EXPECT_NE(opengl::why_not({{kVertex, nullptr}}), "");
+  EXPECT_NE(opengl::why_not({{kVertex, nullptr, nullptr}}), "");
   EXPECT_NE(opengl::why_not({shader(kVertex, {"#inc", "lude </a>"})}), "");
+  EXPECT_NE(opengl::why_not({shader(kVertex, {"#inc\\\nlude </a>"})}), "");
+  EXPECT_EQ(opengl::why_not({including({})}), "");
   EXPECT_EQ(opengl::why_not({shader(kVertex, {"void main() {}"})}), "");
 }
 
@@ -253,18 +283,65 @@ TEST_F(LinkedProgramsTest, MakesAnewWhatAnotherVersionWrote) {
   EXPECT_FALSE(ask(recipe_).was_linked);
 }
 
-TEST_F(LinkedProgramsTest, KnowsAShaderOnceAProgramLinkedWithIt) {
-  const Recipe quiet = opengl::shader_recipe({}, shader(kVertex, {"quiet"}));
-  const Recipe loud = opengl::shader_recipe({}, shader(kVertex, {"loud"}));
-  EXPECT_FALSE(programs_.known_shader(quiet));
-  programs_.keep_shader(quiet, {}, std::chrono::milliseconds(1), "quiet");
-  programs_.keep_shader(loud, {8, "warning"}, std::chrono::milliseconds(1), "loud");
-  EXPECT_EQ(programs_.known_shader(quiet), InfoLog{});
-  EXPECT_EQ(programs_.known_shader(loud), (InfoLog{8, "warning"}));
-  LinkedPrograms later(cache_);
-  EXPECT_EQ(later.known_shader(quiet), InfoLog{});
-  EXPECT_EQ(later.known_shader(loud), (InfoLog{8, "warning"}));
-  EXPECT_FALSE(later.known_shader(opengl::shader_recipe({}, shader(kVertex, {"other"}))));
+class KnownShadersTest : public ::testing::Test {
+ protected:
+  const ScratchDirectory scratch_;
+  Cache cache_ = Cache::open(options_in(scratch_));
+  KnownShaders shaders_{cache_};
+  const DeviceIdentity driver_ = Everything().identity;
+  const DeviceIdentity other_driver_{{{"vendor", "somebody"}, {"driver-build", "libx 2"}}, {}};
+  const ShaderInput quiet_ = shader(kVertex, {"quiet"});
+  const ShaderInput loud_ = shader(kVertex, {"loud"});
+};
+
+TEST_F(KnownShadersTest, KnowWhatCompiledAndWhatWasSaid) {
+  EXPECT_FALSE(shaders_.find(driver_, quiet_));
+  shaders_.add(driver_, quiet_, {}, std::chrono::milliseconds(1));
+  shaders_.add(driver_, loud_, {8, "warning"}, std::chrono::milliseconds(1));
+  EXPECT_EQ(shaders_.find(driver_, quiet_), InfoLog{});
+  EXPECT_EQ(shaders_.find(driver_, loud_), (InfoLog{8, "warning"}));
+  EXPECT_FALSE(KnownShaders(cache_).find(driver_, quiet_));
+  shaders_.keep();
+  KnownShaders later(cache_);
+  EXPECT_EQ(later.find(driver_, quiet_), InfoLog{});
+  EXPECT_EQ(later.find(driver_, loud_), (InfoLog{8, "warning"}));
+}
+
+TEST_F(KnownShadersTest, AreAnothersByDriverKindTextAndStrings) {
+  shaders_.add(driver_, quiet_, {}, {});
+  EXPECT_FALSE(shaders_.find(other_driver_, quiet_));
+  EXPECT_FALSE(shaders_.find(driver_, shader(kFragment, {"quiet"})));
+  EXPECT_FALSE(shaders_.find(driver_, shader(kVertex, {"Quiet"})));
+  EXPECT_FALSE(shaders_.find(driver_, shader(kVertex, {"qui", "et"})));
+}
+
+TEST_F(KnownShadersTest, OfSeveralProcessesAllStay) {
+  KnownShaders other(cache_);
+  EXPECT_FALSE(other.find(driver_, quiet_));
+  shaders_.add(driver_, quiet_, {}, {});
+  other.add(driver_, loud_, {}, {});
+  shaders_.keep();
+  other.keep();
+  KnownShaders later(cache_);
+  EXPECT_TRUE(later.find(driver_, quiet_));
+  EXPECT_TRUE(later.find(driver_, loud_));
+}
+
+TEST_F(KnownShadersTest, BeginAnewWhenTheyAreTooManyOrNotWhatWasWritten) {
+  Recipe index("opengl-shaders");
+  for (const auto& [name, value] : driver_.facts) index.add(name, value);
+  ASSERT_TRUE(cache_.put(index, Bytes(std::string(33, 'x'))));
+  EXPECT_FALSE(shaders_.find(driver_, quiet_));
+  std::string full;
+  for (std::uint32_t i = 0; i < 16384; ++i) {
+    full += std::string(28, 'x');
+    full.append(reinterpret_cast<const char*>(&i), sizeof i);
+  }
+  ASSERT_TRUE(
+      cache_.put(index, Bytes(std::move(full)), {.cost = {}, .log = {}, .texts = {}, .replace = true}));
+  shaders_.add(driver_, quiet_, {}, {});
+  shaders_.keep();
+  EXPECT_EQ(cache_.get(index)->bytes.size(), 32u);
 }
 
 }  // namespace

@@ -124,7 +124,25 @@ typedef char C;
   X(unsigned char, glIsShader, (U))                                            \
   X(unsigned char, glIsProgram, (U))                                           \
   X(void, glFinish, (void))                                                    \
-  X(void, glGetAttachedShaders, (U, int, int*, U*))
+  X(void, glGetAttachedShaders, (U, int, int*, U*))                            \
+  X(U, glCreateShaderProgramv, (U, int, const C* const*))                      \
+  X(void, glNamedStringARB, (U, int, const C*, int, const C*))                 \
+  X(void, glDeleteNamedStringARB, (int, const C*))                             \
+  X(void, glCompileShaderIncludeARB, (U, int, const C* const*, const int*))    \
+  X(U, glCreateShaderObjectARB, (U))                                           \
+  X(U, glCreateProgramObjectARB, (void))                                       \
+  X(void, glShaderSourceARB, (U, int, const C* const*, const int*))            \
+  X(void, glCompileShaderARB, (U))                                             \
+  X(void, glAttachObjectARB, (U, U))                                           \
+  X(void, glDetachObjectARB, (U, U))                                           \
+  X(void, glBindAttribLocationARB, (U, U, const C*))                           \
+  X(void, glLinkProgramARB, (U))                                               \
+  X(void, glValidateProgramARB, (U))                                           \
+  X(void, glUseProgramObjectARB, (U))                                          \
+  X(void, glGetObjectParameterivARB, (U, U, int*))                             \
+  X(void, glGetObjectParameterfvARB, (U, U, float*))                           \
+  X(void, glGetInfoLogARB, (U, int, int*, C*))                                 \
+  X(void, glDeleteObjectARB, (U))
 #define EGL_FUNCTIONS(X)                                        \
   X(void*, eglGetPlatformDisplay, (U, void*, const long*))      \
   X(U, eglInitialize, (void*, int*, int*))                      \
@@ -319,7 +337,8 @@ static U attached(U vertex, U fragment) {
   return made;
 }
 
-static void draw(const char* what, U program) {
+/* With the program or pipeline that is in use. */
+static void draw_now(const char* what) {
   static const float corners[] = {-1, -1, 3, -1, -1, 3};
   unsigned char pixels[kSize * kSize * 4];
   unsigned long sum = 0;
@@ -331,12 +350,15 @@ static void draw(const char* what, U program) {
     glVertexAttribPointer(i, 2, kFloat, 0, 0, NULL);
     glEnableVertexAttribArray(i);
   }
-  glUseProgram(program);
   glViewport(0, 0, kSize, kSize);
   glDrawArrays(kTriangles, 0, 3);
   glReadPixels(0, 0, kSize, kSize, kRgba, kByte, pixels);
   for (i = 0; i < sizeof pixels; ++i) sum += (i + 1ul) * pixels[i];
   printf("%s draws %lu\n", what, sum);
+}
+static void draw(const char* what, U program) {
+  glUseProgram(program);
+  draw_now(what);
   glUseProgram(0);
 }
 
@@ -547,8 +569,14 @@ static void again(void) {
   glUseProgram(made);
   glBindAttribLocation(made, 5, "at");
   glLinkProgram(made);
+  glUniform1f(glGetUniformLocation(made, "gain"), 0.125f);
+  draw_now("linked again and in use");
   say_program("linked again", made);
   draw("linked again", made);
+  glBindAttribLocation(made, 7, "at");
+  glLinkProgram(made);
+  say_program("linked again, not in use", made);
+  draw("linked again, not in use", made);
   glShaderSource(fragment, 1, &other, NULL);
   next = attached(vertex, fragment);
   glBindAttribLocation(next, 6, "at");
@@ -571,6 +599,173 @@ static void changed(void) {
   glBindAttribLocation(made, (U)(atof(tint) * 8), "at");
   glLinkProgram(made);
   say_program("of a source that changed before", made);
+}
+
+/* Linked again while a pipeline draws with it. */
+static void again_in_a_pipeline(void) {
+  const U vertex = shader(
+      kVertex,
+      "#version 450\nout gl_PerVertex { vec4 gl_Position; }; in vec2 at;\n"
+      "layout(location = 0) out vec2 place; void main() { place = at; gl_Position = vec4(at, 0, 1); }\n");
+  const U fragment = separable(kFragment,
+                               "#version 450\nlayout(location = 0) in vec2 place; out vec4 c;\n"
+                               "void main() { c = vec4(fract(place), 0.5, 1); }\n");
+  const U made = glCreateProgram();
+  U pipeline = 0;
+  glProgramParameteri(made, kSeparable, 1);
+  glAttachShader(made, vertex);
+  glBindAttribLocation(made, 3, "at");
+  glLinkProgram(made);
+  glGenProgramPipelines(1, &pipeline);
+  glUseProgramStages(pipeline, kVertexBit, made);
+  glUseProgramStages(pipeline, kFragmentBit, fragment);
+  glBindProgramPipeline(pipeline);
+  draw("before", 0);
+  glBindAttribLocation(made, 5, "at");
+  glLinkProgram(made);
+  say_program("linked again in a pipeline", made);
+  draw("linked again in a pipeline", 0);
+  glBindProgramPipeline(0);
+}
+
+/* Programs of one call each, with a log of their own, and one that does not compile. */
+static void one_call(void) {
+  const char* vertex[] = {"#version 450\nout gl_PerVertex { vec4 gl_Position; };\n",
+                          "layout(location = 4) in vec2 at; layout(location = 0) out vec2 place;\n",
+                          "void main() { place = at; gl_Position = vec4(at, 0, 1); }\n"};
+  char* text = NULL;
+  const char* bad = "#version 450\nvoid main() { nothing; }\n";
+  U pipeline = 0, first, second, third;
+  if (asprintf(&text,
+               "#version 450\nlayout(location = 0) in vec2 place; out vec4 c; uniform float gain = %s;\n"
+               "void main() { float u; c = vec4(fract(place * gain), gain, 1) + u * 0.0; }\n",
+               tint) < 0)
+    abort();
+  first = glCreateShaderProgramv(kVertex, 3, vertex);
+  second = glCreateShaderProgramv(kFragment, 1, (const char* const*)&text);
+  third = glCreateShaderProgramv(kFragment, 1, &bad);
+  say_program("of one call", first);
+  say_program("of another call", second);
+  say_program("of a call that fails", third);
+  printf("names %u %u %u\n", second - first, third - second, glCreateShaderProgramv(7, 1, &bad));
+  printf("error %x\n", glGetError());
+  glGenProgramPipelines(1, &pipeline);
+  glUseProgramStages(pipeline, kVertexBit, first);
+  glUseProgramStages(pipeline, kFragmentBit, second);
+  glBindProgramPipeline(pipeline);
+  draw("of two calls", 0);
+  glBindProgramPipeline(0);
+  free(text);
+}
+
+/* Sources that include named strings, which change, go, and are searched for in other places. */
+static void including(void) {
+  static const char* kText =
+      "#version 450\n#extension GL_ARB_shading_language_include : require\n"
+      "#include \"colour.glsl\"\nin vec2 place; out vec4 first;\n"
+      "void main() { first = vec4(fract(place), colour(), 1.0); }\n";
+  static const char* kPaths[] = {"/one", "/two"};
+  const U vertex = shader(kVertex, kVertexText);
+  char* text = NULL;
+  int i;
+  if (asprintf(&text, "float colour() { return %s; }\n", tint) < 0) abort();
+  for (i = 0; i < 6; ++i) {
+    char what[32];
+    const U fragment = glCreateShader(kFragment);
+    U made;
+    if (i == 0) glNamedStringARB(0x8DAE, -1, "/one/colour.glsl", -1, text);
+    if (i == 1)
+      glNamedStringARB(0x8DAE, 16, "/two/colour.glsl and more", 31, "float colour() { return 0.5; }\nx");
+    if (i == 3)
+      glNamedStringARB(0x8DAE, -1, "/one/../one/colour.glsl", -1, "float colour() { return 0.125; }\n");
+    if (i == 4) glDeleteNamedStringARB(-1, "/one/colour.glsl");
+    if (i == 5) glDeleteNamedStringARB(-1, "/two/colour.glsl");
+    glShaderSource(fragment, 1, &kText, NULL);
+    if (i == 2) kPaths[0] = "/two";
+    if (i == 3) kPaths[0] = "/one";
+    glCompileShaderIncludeARB(fragment, 2, kPaths, NULL);
+    snprintf(what, sizeof what, "including %d", i);
+    say_shader(what, fragment);
+    made = attached(vertex, fragment);
+    glLinkProgram(made);
+    say_program(what, made);
+    if (i < 5) draw(what, made);
+  }
+  glNamedStringARB(0x8DAE, -1, "/one/colour.glsl", -1, text);
+  glNamedStringARB(0x8DAE, -1, "no path", -1, text);
+  printf("error %x\n", glGetError());
+  free(text);
+}
+
+static void say_object(const char* what, U object) {
+  char log[1024] = "";
+  float number = -1;
+  int linked = -1, compiled = -1, size = -1, length = -1;
+  glGetObjectParameterivARB(object, kCompiled, &compiled);
+  glGetObjectParameterivARB(object, kLogLength, &size);
+  glGetObjectParameterfvARB(object, kLogLength, &number);
+  glGetInfoLogARB(object, sizeof log, &length, log);
+  glGetObjectParameterivARB(object, kLinked, &linked);
+  printf("%s: %d %d, log %d %g %d: %s; error %d\n", what, compiled, linked, size, number, length, log,
+         glGetError() != 0);
+}
+/* By the functions of GL_ARB_shader_objects, which only contexts with everything old have. */
+static void older_objects(void) {
+  static const int kCompatible[] = {kMajor, 3, kMinor, 0, 0x30FD, 2, kNone};
+  const char* vertex_text =
+      "#version 120\nattribute vec2 at; varying vec2 place;\n"
+      "void main() { place = at; gl_Position = vec4(at, 0.0, 1.0); }\n";
+  char* text = NULL;
+  void* mine = eglCreateContext(display, NULL, NULL, kCompatible);
+  U texture = 0, buffer = 0, vertex, fragment, made;
+  if (mine == NULL || !eglMakeCurrent(display, NULL, NULL, mine)) {
+    printf("nothing older here\n");
+    return;
+  }
+  if (asprintf(&text,
+               "#version 120\nvarying vec2 place; uniform float gain;\n"
+               "void main() { gl_FragColor = vec4(fract(place), %s + gain, 1.0); }\n",
+               tint) < 0)
+    abort();
+  glGenTextures(1, &texture);
+  glBindTexture(kTexture, texture);
+  glTexImage2D(kTexture, 0, kRgba, kSize, kSize, 0, kRgba, kByte, NULL);
+  glGenFramebuffers(1, &buffer);
+  glBindFramebuffer(kFramebuffer, buffer);
+  glFramebufferTexture2D(kFramebuffer, kColour, kTexture, texture, 0);
+  vertex = glCreateShaderObjectARB(kVertex);
+  fragment = glCreateShaderObjectARB(kFragment);
+  made = glCreateProgramObjectARB();
+  glShaderSourceARB(vertex, 1, &vertex_text, NULL);
+  glShaderSourceARB(fragment, 1, (const char* const*)&text, NULL);
+  glCompileShaderARB(vertex);
+  glCompileShaderARB(fragment);
+  say_object("older shader", fragment);
+  glAttachObjectARB(made, vertex);
+  glAttachObjectARB(made, fragment);
+  glBindAttribLocationARB(made, 2, "at");
+  glLinkProgramARB(made);
+  say_object("older program", made);
+  say_program("older program", made);
+  glUseProgramObjectARB(made);
+  draw_now("older program");
+  glBindAttribLocationARB(made, 4, "at");
+  glLinkProgramARB(made);
+  glUniform1f(glGetUniformLocation(made, "gain"), 0.125f);
+  draw_now("older program, linked again");
+  glUseProgramObjectARB(0);
+  glValidateProgramARB(made);
+  glDetachObjectARB(made, fragment);
+  glDeleteObjectARB(fragment);
+  printf("a shader: %d\n", glIsShader(fragment));
+  say_object("gone", fragment);
+  glDeleteObjectARB(vertex);
+  glDeleteObjectARB(made);
+  printf("a program: %d\n", glIsProgram(made));
+  printf("older errors %x\n", glGetError());
+  eglMakeCurrent(display, NULL, NULL, context);
+  eglDestroyContext(display, mine);
+  free(text);
 }
 
 static void* in_thread(void* number) {
@@ -681,6 +876,18 @@ int main(int count, char** words) {
         break;
       case 'v':
         changed();
+        break;
+      case 'g':
+        again_in_a_pipeline();
+        break;
+      case 'x':
+        one_call();
+        break;
+      case 'i':
+        including();
+        break;
+      case 'a':
+        older_objects();
         break;
       case 'h':
         threads();

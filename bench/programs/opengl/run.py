@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What larder's layer for OpenGL gains and costs beside Mesa's own cache: bench/programs/opengl/run.py BUILD [ROUNDS [PROGRAMS]].
+"""What larder's layer for OpenGL gains and costs beside Mesa's own cache: bench/programs/opengl/run.py BUILD [ROUNDS [PROGRAMS [WHAT]]].
 
-Processor time of a program that links PROGRAMS programs, 100 of them unless told (and draws with each), in milliseconds; the arms of a round run one
+Processor time of a program that links PROGRAMS programs, 100 of them unless told (and draws with each; WHAT is link,
+draw or both), in milliseconds; the arms of a round run one
 after the other, in an order that turns; medians over the rounds. Mesa gives no binaries with its own cache switched off,
 so that where it is to be of no use its directory is empty at each start.
   cold      nothing is known, without larder
@@ -12,6 +13,7 @@ so that where it is to be of no use its directory is empty at each start.
   adopted   `larder run` without the layer: Mesa's cache as larder keeps it, warm
   disabled  the layer preloaded with LARDER_DISABLE=1, Mesa's own cache warm
 """
+import itertools
 import os
 import resource
 import shutil
@@ -28,6 +30,7 @@ def main():
     build = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
     programs = sys.argv[3] if len(sys.argv) > 3 else "100"
+    whats = ("link", "draw") if len(sys.argv) < 5 or sys.argv[4] == "both" else (sys.argv[4],)
     larder = os.path.join(build, "tool/larder")
     layer = os.path.join(build, "layers/opengl/larder_opengl_layer.so")
     work = tempfile.mkdtemp(prefix="larder-bench-")
@@ -36,18 +39,18 @@ def main():
         subprocess.run(["cc", "-O2", os.path.join(HERE, "client.c"), "-o", client, "-ldl"], check=True)
         runtime = os.path.join(work, "run")
         os.mkdir(runtime, 0o700)
+        numbers = itertools.count()
         plain = {k: v for k, v in os.environ.items() if not k.startswith(("LARDER", "MESA", "XDG_", "LD_PRELOAD"))}
         plain |= {"HOME": work, "XDG_RUNTIME_DIR": runtime, "LIBGL_ALWAYS_SOFTWARE": "1"}
 
         def start(arm, what):
             """Processor milliseconds in all, then of linking and of drawing."""
             own, store = os.path.join(work, what + "-own"), os.path.join(work, what + "-store")
+            # New ones each time: ext4 is slow to find room for a file where many have just been removed.
             if arm in ("cold", "cold+", "layer"):
-                own += "-empty"
-                shutil.rmtree(own, ignore_errors=True)
+                own += f"-{next(numbers)}"
             if arm == "cold+":
-                store += "-empty"
-                shutil.rmtree(store, ignore_errors=True)
+                store += f"-{next(numbers)}"
             env = {**plain, "LARDER_DIR": store, "MESA_SHADER_CACHE_DIR": own}
             command = [client, programs, what]
             if arm in ("cold+", "layer", "both"):
@@ -67,7 +70,7 @@ def main():
             spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             return (spent * 1e3, float(link), float(draw)), picture
 
-        for what in ("link", "draw"):
+        for what in whats:
             pictures = set()
             for arm in ("driver", "layer", "adopted"):
                 for _ in range(2):

@@ -90,30 +90,4 @@ LinkAnswer LinkedPrograms::get_or_link(const Recipe& recipe, std::span<const Tex
   return answer;
 }
 
-std::optional<InfoLog> LinkedPrograms::known_shader(const Recipe& shader) {
-  const Key key = shader.key();
-  if (status_.is_known_good(key)) return InfoLog{};
-  const auto kept = cache_.get(shader);
-  auto product = kept ? detail::decode_product(kept->bytes) : std::nullopt;
-  if (!product || product->artefacts.size() != 1 || product->artefacts[0].name != kLogLength)
-    return std::nullopt;
-  InfoLog log;
-  if (!read(product->artefacts[0], log.length)) return std::nullopt;
-  log.text = std::move(product->log);
-  if (log == InfoLog{}) status_.shader_compiled(key);
-  return log;
-}
-
-void LinkedPrograms::keep_shader(const Recipe& shader, const InfoLog& log, Nanoseconds cost,
-                                 std::string_view text) {
-  const Key key = shader.key();
-  if (log == InfoLog{}) {
-    if (status_.is_known_good(key)) return;
-    status_.shader_compiled(key);
-  }
-  const detail::ProgramProduct product{false, 0, log.text, {written(kLogLength, log.length)}};
-  const Text texts[] = {{"text", text}};
-  cache_.put(shader, detail::encode_product(product), {.cost = cost, .log = {}, .texts = texts});
-}
-
 }  // namespace larder::opengl

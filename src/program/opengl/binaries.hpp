@@ -1,6 +1,5 @@
-// LinkedPrograms keeps what OpenGL drivers made of linked programs, and which shaders are known to compile.
-// It calls no OpenGL: who uses it says how a driver takes a binary and how it links. Any thread may call
-// anything at any time.
+// LinkedPrograms keeps what OpenGL drivers made of linked programs. It calls no OpenGL: who uses it says how
+// a driver takes a binary and how it links. Any thread may call anything at any time.
 #pragma once
 
 #include <functional>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "larder/detail/program_products.hpp"
-#include "larder/shader_status.hpp"
 
 namespace larder::opengl {
 
@@ -40,7 +38,7 @@ struct LinkAnswer {
 class LinkedPrograms {
  public:
   // `cache` outlives it.
-  explicit LinkedPrograms(Cache& cache) : cache_(cache), products_(&cache, false) {}
+  explicit LinkedPrograms(Cache& cache) : products_(&cache, false) {}
 
   // Offers the driver what is kept of the program: `take` is false when it refuses; then that is removed, and
   // the program linked again. Where nothing is kept, `link` links it: nothing when the linker says no, which
@@ -50,16 +48,8 @@ class LinkedPrograms {
                          const std::function<bool(const ProgramBinary&)>& take,
                          const std::function<std::optional<ProgramBinary>()>& link);
 
-  // The log of a shader that is known to compile; nothing for others.
-  std::optional<InfoLog> known_shader(const Recipe& shader);
-  // It compiled, and a program linked with it.
-  void keep_shader(const Recipe& shader, const InfoLog& log, Nanoseconds cost, std::string_view text);
-
  private:
-  Cache& cache_;
   detail::ProgramProducts products_;
-  // Shaders that compile with an empty log of length 0, which are most: for them nothing need be read.
-  ShaderStatus status_{{.unused_shaders_max = 16384}};
 };
 
 }  // namespace larder::opengl

@@ -1,15 +1,19 @@
 #include "program/opengl/context_identity.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <span>
 #include <vector>
 
+#include "base/file.hpp"
+#include "base/hex.hpp"
+#include "base/transfer.hpp"
 #include "larder/driver_identity.hpp"
+#include "recipe/canonical.hpp"
 
 namespace larder::opengl {
 namespace {
@@ -51,14 +55,21 @@ constexpr std::string_view kReadButHarmless[] = {
     "__GL_SYNC_TO_VBLANK",
 };
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return std::move(text).str();
+// Of what is in it; empty for a file that cannot be read or has nothing in it.
+std::string digest_of(const fs::path& path) {
+  FileSystem& files = FileSystem::posix();
+  const File file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY));
+  struct stat status {};
+  if (!file.is_open() || files.status(file.fd(), status) < 0 || status.st_size <= 0) return {};
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  if (read_fully(files, file.fd(), reinterpret_cast<std::byte*>(bytes.data()), bytes.size(), 0) != 0)
+    return {};
+  const canonical::Digest digest = canonical::digest_of(as_bytes(bytes));
+  return to_hex(std::as_bytes(std::span(digest)));
 }
 
-// Mesa's drirc: files of a folder, of the machine and of the user, that turn options on for programs.
+// Mesa's drirc: files of a folder, of the machine and of the user, that turn options on for programs. They
+// stand in every recipe, and one of Mesa's own alone has tens of kilobytes: by name and digest, a line each.
 std::string driver_configuration() {
   std::vector<fs::path> paths;
   std::error_code ignored;
@@ -73,8 +84,8 @@ std::string driver_configuration() {
   std::sort(paths.begin(), paths.end());
   std::string all;
   for (const fs::path& path : paths) {
-    const std::string text = text_of(path);
-    if (!text.empty()) all.append(path.filename().string()).append("\n").append(text).append("\n");
+    const std::string digest = digest_of(path);
+    if (!digest.empty()) all.append(path.filename().string()).append(" ").append(digest).append("\n");
   }
   return all;
 }

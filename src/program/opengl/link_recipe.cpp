@@ -15,11 +15,16 @@ void add_identity(Recipe& recipe, const DeviceIdentity& identity) {
 
 void add_shader(Recipe& recipe, const std::string& prefix, const ShaderInput& shader) {
   recipe.add(prefix + "kind", number_text(shader.kind));
-  recipe.add(prefix + std::string(kText), joined(shader));
-  if (shader.strings->size() == 1) return;
-  std::string sizes;
-  for (const std::string& each : *shader.strings) sizes += std::to_string(each.size()) + ' ';
-  recipe.add(prefix + "strings", sizes);
+  const ShaderSource& source = *shader.source;
+  recipe.add(prefix + std::string(kText), source.text);
+  if (source.sizes.size() != 1) {
+    std::string sizes;
+    for (const std::size_t each : source.sizes) sizes += std::to_string(each) + ' ';
+    recipe.add(prefix + "strings", sizes);
+  }
+  if (!source.may_include || shader.includes == nullptr) return;
+  for (const std::string& path : shader.includes->paths) recipe.add(prefix + "include-path", path);
+  for (const auto& [name, text] : shader.includes->named) recipe.add(prefix + "named-string " + name, text);
 }
 
 std::string prefix_of(std::size_t number) {
@@ -31,17 +36,24 @@ std::string prefix_of(std::size_t number) {
 std::string why_not(const std::vector<ShaderInput>& shaders) {
   if (shaders.empty()) return "it has no shaders";
   for (const ShaderInput& shader : shaders) {
-    if (shader.strings == nullptr) return "one of its shaders is not made from a source that larder saw";
-    if (joined(shader).find("include") != std::string::npos)
-      return "its source may include named strings, and those are not followed";
+    if (shader.source == nullptr) return "one of its shaders is not made from a source that larder saw";
+    if (shader.source->may_include && shader.includes == nullptr)
+      return "its source may include named strings, and larder does not know which";
   }
   return {};
 }
 
-std::string joined(const ShaderInput& shader) {
-  std::string text;
-  for (const std::string& each : *shader.strings) text += each;
-  return text;
+ShaderText to_source(const std::vector<std::string_view>& strings) {
+  auto source = std::make_shared<ShaderSource>();
+  for (const std::string_view each : strings) {
+    source->text += each;
+    source->sizes.push_back(each.size());
+  }
+  // A line may go on after a backslash, in the middle of a word.
+  source->may_include = source->text.find("include") != std::string::npos ||
+                        source->text.find("\\\n") != std::string::npos ||
+                        source->text.find("\\\r") != std::string::npos;
+  return source;
 }
 
 std::string text_name(std::size_t number) {
@@ -66,6 +78,7 @@ Recipe program_recipe(const DeviceIdentity& identity, const std::vector<ShaderIn
     recipe.add("output " + name, number_text(output.colour) + ' ' + number_text(output.index));
   if (!options.feedback.empty()) recipe.add("feedback-mode", number_text(options.feedback_mode));
   for (const std::string& varying : options.feedback) recipe.add("feedback-varying", varying);
+  if (options.is_of_one_call) recipe.add("made-by", "glCreateShaderProgramv");
   recipe.add("separable", options.is_separable ? "yes" : "no");
   recipe.add("retrievable", options.is_retrievable ? "yes" : "no");
   return recipe;

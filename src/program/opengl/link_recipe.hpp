@@ -14,11 +14,29 @@
 
 namespace larder::opengl {
 
-// A shader as it was compiled: its kind in OpenGL's numbers, and its source, string by string: compilers say
-// in their logs in which one they found something.
+// A shader's source as it was given, string by string: compilers say in their logs in which one they found
+// something.
+struct ShaderSource {
+  std::string text;                // all of them
+  std::vector<std::size_t> sizes;  // of each
+  bool may_include = false;        // named strings, that is
+};
+using ShaderText = std::shared_ptr<const ShaderSource>;
+ShaderText to_source(const std::vector<std::string_view>& strings);
+
+// What GL_ARB_shading_language_include adds to a source when it is compiled: the named strings that are in
+// force, and where paths are searched, in order.
+struct Includes {
+  std::map<std::string, std::string> named{};
+  std::vector<std::string> paths{};
+};
+
+// A shader as it was compiled: its kind in OpenGL's numbers, and its source.
 struct ShaderInput {
   std::uint32_t kind = 0;
-  std::shared_ptr<const std::vector<std::string>> strings;
+  ShaderText source{};
+  // What it may include, where its source does; null: not known.
+  std::shared_ptr<const Includes> includes{};
 };
 
 // What a program object was told before it is linked.
@@ -33,6 +51,8 @@ struct LinkOptions {
   std::vector<std::string> feedback{};  // the varyings, in order
   bool is_separable = false;
   bool is_retrievable = false;  // PROGRAM_BINARY_RETRIEVABLE_HINT, which drivers compile by
+  // glCreateShaderProgramv's, whose log is another.
+  bool is_of_one_call = false;
 };
 
 // Why a program of such shaders cannot be kept; empty: it can.
@@ -43,8 +63,6 @@ Recipe shader_recipe(const DeviceIdentity& identity, const ShaderInput& shader);
 Recipe program_recipe(const DeviceIdentity& identity, const std::vector<ShaderInput>& shaders,
                       const LinkOptions& options);
 
-// The source as one text, as it stands in the recipe.
-std::string joined(const ShaderInput& shader);
 // The name of the ingredient that holds the text of shader number `number` of a program.
 std::string text_name(std::size_t number);
 
