@@ -1,5 +1,7 @@
 #include "build/build.hpp"
 
+#include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "build/seal.hpp"
 #include "build/text_file.hpp"
-#include "build/write_file.hpp"
 
 #include "tool/ask_watch.hpp"
 #include "tool/build_options.hpp"
@@ -16,6 +17,8 @@
 
 namespace larder::tool {
 namespace {
+
+constexpr int kLargeTable = 128 * 1024;
 
 constexpr Argument kBuildArguments[] = {
     kBuildDirectory,
@@ -220,17 +223,26 @@ bool BuildCommand::is_sealed() const {
 void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingredients) const {
   if (!session_.log->trouble().empty() || build::log_directory(*session_.manifest) != build::kLogDirectory)
     return;
-  build::SealMaker maker(asked(session_.log->print()), ingredients.named(), ingredients.found());
-  for (const auto& [path, digest] : session_.texts) {
-    const build::Digested now = build::digest(path.c_str(), false);
-    if (!now.is_settled || now.digest != digest) return;
-    maker.add(path, now.seen.print);
-  }
-  if (!work.add_sealed(maker)) return;
   const std::string path = build::seal_path(session_.file);
   const std::string beside = path + ".new";
-  if (!build::write_file(beside, std::move(maker).finish()) || ::rename(beside.c_str(), path.c_str()) != 0)
-    (void)::unlink(beside.c_str());
+  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool is_written = fd >= 0;
+  const auto write = [&](std::string_view piece) {
+    is_written = is_written && ::write(fd, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size());
+  };
+  build::SealMaker maker(write, asked(session_.log->print()), ingredients.named(), ingredients.found());
+  for (const auto& [file, digest] : session_.texts) {
+    const build::Digested now = build::digest(file.c_str(), false);
+    is_written = is_written && now.is_settled && now.digest == digest;
+    maker.add(file, build::imprint(now.seen.print));
+  }
+  if (is_written && work.add_sealed(maker)) {
+    maker.finish();
+  } else {
+    is_written = false;
+  }
+  if (fd >= 0) ::close(fd);
+  if (!is_written || ::rename(beside.c_str(), path.c_str()) != 0) (void)::unlink(beside.c_str());
 }
 
 int BuildCommand::build() {
@@ -301,6 +313,8 @@ int BuildCommand::build() {
 }
 
 int BuildCommand::run() {
+  // Large tables go back to the kernel when they are freed, whatever was freed before.
+  ::mallopt(M_MMAP_THRESHOLD, kLargeTable);
   if (const auto code = read_build_options(call_, options_, jobserver_)) return *code;
   if (const auto code = enter_build_directory(call_)) return *code;
   session_.file = call_.has("--file") ? std::string(call_.value("--file")) : "build.ninja";

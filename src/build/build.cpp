@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "build/text_file.hpp"
 #include "build/write_file.hpp"
@@ -355,7 +356,8 @@ Result<void> Build::finish(Processes::Ended ended) {
     return {};
   }
   ++finished_;
-  ran_.insert(step);
+  if (ran_.size() <= step) ran_.resize(manifest_.step_count());
+  ran_[step] = true;
   listener_.on_finish(step, counts(), code, ended.output);
   if (code != 0) {
     if (changes_ != nullptr)  // what it left is no change that would have it run again
@@ -370,15 +372,16 @@ Result<void> Build::finish(Processes::Ended ended) {
   look_at_parents(step);
   settle_step(step);
   log_.flush();
+  present_.settle_many();
   return {};
 }
 
 bool Build::add_sealed(SealMaker& seal) const {
-  // By directory, which are fewer than files: so they are looked at fastest.
+  // By directory, which are fewer than files: so they are looked at fastest. Those of one are a chain.
   PathTable directories;
-  std::vector<std::uint32_t> directory_of(manifest_.target_count(), kNone);
-  std::vector<std::uint32_t> place(1, 0);  // behind each directory's last one
-  for (TargetId target = 0; target < manifest_.target_count(); ++target) {
+  std::vector<TargetId> first;
+  std::vector<TargetId> next(manifest_.target_count(), kNone);
+  for (auto target = static_cast<TargetId>(manifest_.target_count()); target-- > 0;) {
     if (!present_.is_looked(target)) continue;
     const StepId producer = manifest_.producer(target);
     if (producer != kNone && manifest_.is_phony(producer) && !manifest_.all_inputs(producer).empty())
@@ -387,17 +390,13 @@ bool Build::add_sealed(SealMaker& seal) const {
     const std::string_view path = manifest_.path(target);
     const std::size_t slash = path.rfind('/');
     const std::uint32_t directory =
-        directories.number(slash == path.npos ? std::string_view() : path.substr(0, slash),
-                           [](std::string_view text) { return text; });
-    directory_of[target] = directory;
-    if (directory + 1 == place.size()) place.push_back(0);
-    ++place[directory + 1];
+        directories.number(slash == path.npos ? std::string_view() : path.substr(0, slash));
+    if (directory == first.size()) first.push_back(kNone);
+    next[target] = std::exchange(first[directory], target);
   }
-  for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
-  std::vector<TargetId> sorted(place.back());
-  for (TargetId target = 0; target < directory_of.size(); ++target)
-    if (directory_of[target] != kNone) sorted[place[directory_of[target]]++] = target;
-  for (const TargetId target : sorted) seal.add(manifest_.path(target), present_.print(target));
+  for (const TargetId begin : first)
+    for (TargetId target = begin; target != kNone; target = next[target])
+      seal.add(manifest_.path(target), present_.print(target));
   return true;
 }
 

@@ -109,7 +109,7 @@ class Build {
   // Outputs that came out other than their step's run before had left them, in the last make or make_again.
   std::span<const TargetId> different() const noexcept { return different_; }
   // Whether a step's command ran or its outputs were restored, in any call of make().
-  bool has_run(StepId step) const noexcept { return ran_.contains(step); }
+  bool has_run(StepId step) const noexcept { return step < ran_.size() && ran_[step]; }
   // Runs every step of what make() made once more, and tells outputs that came out other than before of the
   // same inputs. Those that make manifests are left out. PRECONDITION: make() of the same, which ended well.
   struct Unstable {
@@ -146,7 +146,7 @@ class Build {
     std::string why_not_kept;                // by what it was seen to do; empty: nothing
   };
   struct Urgent {
-    std::uint64_t urgency;
+    std::uint32_t urgency;
     StepId step;
     bool operator<(const Urgent& other) const noexcept {
       return urgency != other.urgency ? urgency < other.urgency : step > other.step;
@@ -215,9 +215,9 @@ class Build {
   std::priority_queue<Urgent> ready_;
   std::vector<std::vector<StepId>> pool_waiting_;
   std::vector<unsigned> pool_running_;
-  std::vector<std::optional<Job>> jobs_;  // by number of the process
-  std::unordered_map<StepId, unsigned> attempts_;
-  std::unordered_set<StepId> ran_;
+  std::vector<std::optional<Job>> jobs_;   // by number of the process
+  std::vector<std::uint8_t> attempts_;     // by step, as far as any had to run
+  std::vector<bool> ran_;                  // the same
   std::unordered_set<StepId> unrecorded_;  // ended well and would run again in a build that begins anew
   std::unordered_set<std::string> parents_;
   Result<void> trouble_;

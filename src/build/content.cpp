@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <span>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -83,6 +84,14 @@ Fingerprint fingerprint(const struct stat& status) noexcept {
   const std::uint64_t mode = (status.st_mode & S_IFMT) | (status.st_mode & 0111);
   print.size = static_cast<std::uint64_t>(status.st_size) ^ (mode << 48);
   return print;
+}
+
+Imprint imprint(const Fingerprint& print) noexcept {
+  if (print == Fingerprint{}) return {};
+  const std::uint64_t all = format::checksum(std::as_bytes(std::span(&print, 1))).low;
+  const std::uint64_t modified = format::checksum(std::as_bytes(std::span(&print.modified_ns, 1))).low;
+  return {static_cast<std::uint32_t>(modified), static_cast<std::uint32_t>(all),
+          static_cast<std::uint32_t>(all >> 32)};
 }
 
 std::int64_t file_clock_ns() noexcept {

@@ -31,6 +31,16 @@ struct Fingerprint {
 
 Fingerprint fingerprint(const struct stat& status) noexcept;
 
+// What is kept of a fingerprint, of which there is one for every file: whether another is the same. 96 bits
+// of checksums, of the time of modification by itself; all zero stands for nothing, as with fingerprints.
+struct Imprint {
+  std::uint32_t modified = 0;
+  std::uint32_t low = 0;  // of all of it
+  std::uint32_t high = 0;
+  friend bool operator==(const Imprint&, const Imprint&) = default;
+};
+Imprint imprint(const Fingerprint& print) noexcept;
+
 // The clock that the kernel stamps files with.
 std::int64_t file_clock_ns() noexcept;
 

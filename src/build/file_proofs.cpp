@@ -36,6 +36,7 @@ std::string_view why_unsure(std::string_view path, std::string_view text) noexce
 }  // namespace
 
 format::FileStamp to_stamp(const Fingerprint& print) noexcept {
+  if (print == Fingerprint{}) return {};
   // The fingerprint's inode holds the device, its size the type.
   return {1, print.inode, print.size, print.modified_ns, print.changed_ns};
 }

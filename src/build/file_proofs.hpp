@@ -31,7 +31,7 @@ class FileProofs {
   std::unordered_map<ContentId, FileProof> proofs_;
 };
 
-// A fingerprint as closures hold it.
+// A fingerprint as closures hold it; all zero, as the fingerprint, for none.
 format::FileStamp to_stamp(const Fingerprint& print) noexcept;
 
 // The bytes of a regular file, and its mode; false when it cannot be read or is none.

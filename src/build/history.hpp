@@ -25,7 +25,7 @@ using ContentId = std::uint32_t;
 
 struct Content {
   TargetId target = kNone;
-  ContentId before = kNone;  // another content of the same target
+  ContentId next = kNone;  // another content of the same target, all of them in a ring
   Digest digest;
 };
 
@@ -47,7 +47,7 @@ class HistoryLog {
   virtual ~HistoryLog() = default;
   virtual void on_path(std::string_view path) = 0;                        // gets the next number
   virtual void on_content(std::uint32_t path, const Digest& digest) = 0;  // gets the next number
-  virtual void on_print(std::uint32_t content, const Fingerprint& print) = 0;
+  virtual void on_print(std::uint32_t content, const Imprint& print) = 0;
   virtual void on_run(std::uint32_t output_path, const Run& run) = 0;  // with numbers of the log's
   virtual void on_forget(std::uint32_t output_path) = 0;
 };
@@ -64,12 +64,12 @@ class History {
   // What stands for the target's content at present; none when nothing does.
   struct Known {
     ContentId content = kNone;
-    Fingerprint print;
+    Imprint print;
   };
   const Known* known(TargetId target) const noexcept {
-    return target < known_.size() && known_[target].content != kNone ? &known_[target] : nullptr;
+    return target < known_.size() && known_[target].print != Imprint{} ? &known_[target] : nullptr;
   }
-  void trust(ContentId content, const Fingerprint& print);
+  void trust(ContentId content, const Imprint& print);
 
   // The last run of the step whose first output this is. Views live until the next keep().
   std::optional<Run> run(TargetId output) const;
@@ -86,11 +86,9 @@ class History {
   }
   // Tells everything that is live to a log that knows nothing yet.
   void tell_all(HistoryLog& log, const Manifest& manifest);
-  // What a log knew already: its numbers of what is here.
+  // What a log knew already: its numbers of paths, and all contents, which have its numbers.
   void set_path_number(TargetId target, std::uint32_t number);
-  void set_content_number(ContentId content, std::uint32_t number);
-  std::uint32_t path_numbers() const noexcept { return next_path_; }
-  std::uint32_t content_numbers() const noexcept { return next_content_; }
+  void set_contents_told() noexcept { next_content_ = static_cast<std::uint32_t>(contents_.size()); }
 
   // How much of what was kept counts, for those who decide when to write it anew.
   std::size_t told() const noexcept { return told_; }
@@ -99,11 +97,7 @@ class History {
  private:
   struct Kept {
     Digest command;
-    std::uint32_t ids = 0;
-    std::uint32_t inputs = 0;
-    std::uint32_t declared = 0;
-    std::uint32_t discovered = 0;
-    std::uint32_t outputs = 0;
+    std::uint32_t ids = 0;  // where they stand, behind how many of each kind there are
     std::uint32_t duration_ms : 31 = 0;
     std::uint32_t is_generator : 1 = 0;
   };
@@ -111,20 +105,17 @@ class History {
   std::uint32_t content_number(ContentId content);
 
   std::vector<Content> contents_;
-  std::vector<ContentId> last_content_;  // by target: the head of its chain
-  std::vector<Known> known_;             // by target
-  std::vector<std::uint32_t> run_of_;    // by target: index into kept_
+  std::vector<Known> known_;           // by target; one without a print is any of the target's contents
+  std::vector<std::uint32_t> run_of_;  // by target: index into kept_
   std::vector<Kept> kept_;
-  std::vector<ContentId> ids_;
+  std::vector<std::uint32_t> ids_;
   HistoryLog* log_ = nullptr;
   const Manifest* manifest_ = nullptr;
-  std::vector<std::uint32_t> path_numbers_;     // by target: the log's number
-  std::vector<std::uint32_t> content_numbers_;  // by content: the log's number
+  std::vector<std::uint32_t> path_numbers_;  // by target: the log's number
   std::uint32_t next_path_ = 0;
-  std::uint32_t next_content_ = 0;
+  std::uint32_t next_content_ = 0;  // the log knows those below, by our numbers
   std::size_t told_ = 0;
   std::size_t live_ = 0;
-  std::vector<ContentId> translated_;
 };
 
 }  // namespace larder::build

@@ -89,7 +89,7 @@ void Restorer::keep_closure(Cache& cache, const Asked& asked, const std::vector<
     file.digest = proofs_.look(path(target), content).digest;
     const History::Known* const known = history_.known(target);
     if (known != nullptr && known->content == content && known->print == present_.print(target))
-      file.stamp = to_stamp(known->print);
+      file.stamp = to_stamp(present_.whole_print(target));
     mine.uses.push_back({number(file), true});
   }
   const auto set_of = [](const format::FileClosures& all, const format::FileClosure& closure) {

@@ -19,7 +19,7 @@ constexpr std::string_view kLogMagic = "larder build log";
 constexpr std::size_t kFrameEnough = 64 * 1024;  // pending bytes are written beyond this
 constexpr std::size_t kGiveBack = 1 << 20;       // of a log that is read; whole pages
 
-enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget };
+enum Record : char { kPath = 1, kContent, kPrint, kRun, kForget, kImprint };
 
 using format::append_integer;
 
@@ -72,7 +72,6 @@ class LogReader {
   Manifest& manifest_;
   History& history_;
   std::vector<TargetId> paths_;
-  std::vector<ContentId> contents_;
   std::vector<ContentId> ids_;
 };
 
@@ -91,9 +90,10 @@ bool LogReader::take_record(RecordReader& reader) {
       const auto path = reader.take<std::uint32_t>();
       const Digest digest = take_digest(reader);
       if (!reader.is_good() || path >= paths_.size()) return false;
-      const ContentId content = history_.content(paths_[path], digest);
-      history_.set_content_number(content, static_cast<std::uint32_t>(contents_.size()));
-      contents_.push_back(content);
+      // Each is told once: then ours are the log's numbers.
+      const std::size_t number = history_.content_count();
+      if (history_.content(paths_[path], digest) != number) return false;
+      history_.set_contents_told();
       return true;
     }
     case kPrint: {
@@ -103,8 +103,18 @@ bool LogReader::take_record(RecordReader& reader) {
       print.modified_ns = reader.take<std::int64_t>();
       print.inode = reader.take<std::uint64_t>();
       print.size = reader.take<std::uint64_t>();
-      if (!reader.is_good() || content >= contents_.size()) return false;
-      history_.trust(contents_[content], print);
+      if (!reader.is_good() || content >= history_.content_count()) return false;
+      history_.trust(content, imprint(print));
+      return true;
+    }
+    case kImprint: {
+      const auto content = reader.take<std::uint32_t>();
+      Imprint print;
+      print.modified = reader.take<std::uint32_t>();
+      print.low = reader.take<std::uint32_t>();
+      print.high = reader.take<std::uint32_t>();
+      if (!reader.is_good() || content >= history_.content_count()) return false;
+      history_.trust(content, print);
       return true;
     }
     case kRun:
@@ -138,8 +148,8 @@ bool LogReader::take_run(RecordReader& reader) {
   ids_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const auto id = reader.take<std::uint32_t>();
-    if (id >= contents_.size()) return false;
-    ids_.push_back(contents_[id]);
+    if (id >= history_.content_count()) return false;
+    ids_.push_back(id);
   }
   run.inputs = std::span(ids_).first(inputs);
   run.discovered = std::span(ids_).subspan(inputs, discovered);
@@ -148,9 +158,9 @@ bool LogReader::take_run(RecordReader& reader) {
   return true;
 }
 
-std::string header() {
+std::string header(std::uint32_t version = kLogVersion) {
   std::string payload(kLogMagic);
-  append_integer(payload, kLogVersion);
+  append_integer(payload, version);
   std::string frame;
   format::append_frame(frame, payload);
   return frame;
@@ -175,7 +185,7 @@ std::size_t read_log(std::string_view text, Manifest& manifest, History& history
   LogReader reader(manifest, history);
   std::size_t whole = 0;
   const std::string first = header();
-  if (!text.starts_with(first)) return 0;
+  if (!text.starts_with(first) && !text.starts_with(header(1))) return 0;
   whole = first.size();
   format::for_each_frame(text.substr(whole), [&](std::string_view payload) {
     const auto begin = static_cast<std::size_t>(payload.data() - text.data());
@@ -230,6 +240,7 @@ void Log::open(const std::string& manifest_file, Manifest& manifest, History& hi
   struct stat status {};
   const std::size_t size = ::fstat(fd_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
   std::size_t whole = 0;
+  bool is_old = false;
   if (size != 0) {
     void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (mapped != MAP_FAILED) {
@@ -241,7 +252,9 @@ void Log::open(const std::string& manifest_file, Manifest& manifest, History& hi
         (void)::madvise(static_cast<char*>(mapped) + given_back, more, MADV_DONTNEED);
         given_back += more;
       };
-      whole = read_log({static_cast<const char*>(mapped), size}, manifest, history, give_back);
+      const std::string_view text(static_cast<const char*>(mapped), size);
+      is_old = !text.starts_with(header());
+      whole = read_log(text, manifest, history, give_back);
       ::munmap(mapped, size);
     }
   }
@@ -251,11 +264,9 @@ void Log::open(const std::string& manifest_file, Manifest& manifest, History& hi
     return;
   }
   history.tell(this, &manifest);
-  if (whole == 0 || history.told() > 2 * history.live() + 1000) {
+  // Of what is cut off some may have been read, and numbered.
+  if (is_old || whole != size || whole == 0 || history.told() > 2 * history.live() + 1000)
     rewrite(manifest, history);
-  } else if (whole != size && ::ftruncate(fd_, static_cast<off_t>(whole)) != 0) {
-    give_up(said("cut " + path_, errno));
-  }
 }
 
 void Log::rewrite(Manifest& manifest, History& history) {
@@ -311,14 +322,13 @@ void Log::on_content(std::uint32_t path, const Digest& digest) {
   append_integer(pending_, digest.high);
 }
 
-void Log::on_print(std::uint32_t content, const Fingerprint& print) {
+void Log::on_print(std::uint32_t content, const Imprint& print) {
   if (pending_.size() > kFrameEnough) flush();
-  pending_ += static_cast<char>(kPrint);
+  pending_ += static_cast<char>(kImprint);
   append_integer(pending_, content);
-  append_integer(pending_, print.changed_ns);
-  append_integer(pending_, print.modified_ns);
-  append_integer(pending_, print.inode);
-  append_integer(pending_, print.size);
+  append_integer(pending_, print.modified);
+  append_integer(pending_, print.low);
+  append_integer(pending_, print.high);
 }
 
 void Log::on_run(std::uint32_t output_path, const Run& run) {

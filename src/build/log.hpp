@@ -5,13 +5,14 @@
 //   header  := "larder build log" u32 version
 //   record  := 1 u32 length, bytes                     a path; numbered from 0
 //            | 2 u32 path, u64 low, u64 high           a content of it; numbered from 0
-//            | 3 u32 content, i64 changed, i64 modified, u64 inode, u64 size    its fingerprint
-//            | 4 u32 path, u64 low, u64 high of the command, u32 duration, u8 is_generator,
+//            | 3 u32 content, i64 changed, i64 modified, u64 inode, u64 size    its fingerprint; version 1
+//            only | 4 u32 path, u64 low, u64 high of the command, u32 duration, u8 is_generator,
 //                u32 inputs, u32 declared, u32 discovered, u32 outputs, u32 content*    a run
 //            | 5 u32 path                              its run counts no more
+//            | 6 u32 content, u32 modified, u32 low, u32 high    the imprint of its fingerprint
 //
 // Integers are little-endian. A frame is written by one write. Reading stops at the first byte that is not as
-// it should be; what stands there and behind it is cut off, and its steps are made again.
+// it should be; what stands there and behind it is lost, and its steps are made again.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@
 
 namespace larder::build {
 
-inline constexpr std::uint32_t kLogVersion = 1;
+// 1: whole fingerprints, contents perhaps told twice. 2: imprints. Logs of either are read.
+inline constexpr std::uint32_t kLogVersion = 2;
 
 // Reads what is whole of `text`; paths get numbers in `manifest`. The number of bytes that are. `on_read(n)`
 // hears now and then that the first n will not be looked at again.
@@ -59,7 +61,7 @@ class Log final : public HistoryLog {
 
   void on_path(std::string_view path) override;
   void on_content(std::uint32_t path, const Digest& digest) override;
-  void on_print(std::uint32_t content, const Fingerprint& print) override;
+  void on_print(std::uint32_t content, const Imprint& print) override;
   void on_run(std::uint32_t output_path, const Run& run) override;
   void on_forget(std::uint32_t output_path) override;
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build/text_file.hpp"
 #include "build/write_file.hpp"
+#include "format/byte_reader.hpp"
+#include "format/frame.hpp"
 
 namespace larder::build {
 namespace {
@@ -40,7 +43,7 @@ class BuildLogTest : public testing::Test {
     run.outputs = std::span(&out, 1);
     run.duration_ms = 5;
     history.keep(manifest.target(output), run);
-    history.trust(out, {1, 2, 3, seed});
+    history.trust(out, imprint({1, 2, 3, seed}));
   }
   // What a whole log, or a part of one, says of an output.
   static std::string told(Manifest& manifest, const History& history, const std::string& output) {
@@ -80,7 +83,7 @@ TEST_F(BuildLog, KeepsRunsAndFingerprints) {
   EXPECT_EQ(told(manifest, history, "gone.o"), "nothing");
   const History::Known* known = history.known(manifest.target("a.o"));
   ASSERT_NE(known, nullptr);
-  EXPECT_EQ(known->print, (Fingerprint{1, 2, 3, 3}));
+  EXPECT_EQ(known->print, imprint({1, 2, 3, 3}));
   EXPECT_EQ(history[known->content].digest.low, 103u);
 }
 
@@ -148,6 +151,107 @@ TEST_F(BuildLog, AnyFlippedBitLosesStepsAndNothingElse) {
       }
     }
   }
+}
+
+// A log as the first version wrote it: of one step, with whole fingerprints.
+std::string first_log() {
+  using format::append_integer;
+  std::string text;
+  std::string header = "larder build log";
+  append_integer(header, std::uint32_t{1});
+  format::append_frame(text, header);
+  std::string records;
+  const auto add_path = [&](std::string_view path) {
+    records += '\1';
+    append_integer(records, static_cast<std::uint32_t>(path.size()));
+    records += path;
+  };
+  const auto add_content = [&](std::uint32_t path, std::uint64_t seed) {
+    records += '\2';
+    append_integer(records, path);
+    append_integer(records, number(seed).low);
+    append_integer(records, number(seed).high);
+  };
+  add_path("o.c");
+  add_content(0, 1);
+  add_path("h.h");
+  add_content(1, 7);
+  add_path("o");
+  add_content(2, 101);
+  records += '\3';
+  append_integer(records, std::uint32_t{2});
+  for (const std::uint64_t word : {1, 2, 3, 4}) append_integer(records, word);
+  records += '\4';
+  append_integer(records, std::uint32_t{2});
+  append_integer(records, number(1001).low);
+  append_integer(records, number(1001).high);
+  append_integer(records, std::uint32_t{5});
+  records += '\0';
+  for (const std::uint32_t word : {1, 1, 1, 1, 0, 1, 2}) append_integer(records, word);
+  format::append_frame(text, records);
+  return text;
+}
+
+TEST_F(BuildLog, OfTheFirstVersionIsReadAndWrittenAnew) {
+  ASSERT_EQ(::mkdir(".larder", 0777), 0);
+  ASSERT_TRUE(write_file(".larder/build.ninja.log", first_log()));
+  for (unsigned round = 0; round < 2; ++round) {
+    Manifest manifest;
+    History history;
+    Log log;
+    log.open("build.ninja", manifest, history, false);
+    EXPECT_EQ(log.trouble(), "");
+    EXPECT_EQ(told(manifest, history, "o"), "o.c 1 h.h 101 1001");
+    const History::Known* known = history.known(manifest.target("o"));
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(known->print, imprint({1, 2, 3, 4}));
+    EXPECT_EQ(history.known(manifest.target("o.c")), nullptr);
+    keep(manifest, history, "p", 20);
+  }
+  const std::string text = *read_text_file(".larder/build.ninja.log");
+  EXPECT_NE(text.substr(0, 64), first_log().substr(0, 64));
+  Manifest manifest;
+  History history;
+  EXPECT_EQ(read_log(text, manifest, history), text.size());
+  EXPECT_EQ(told(manifest, history, "o"), "o.c 1 h.h 101 1001");
+  EXPECT_EQ(told(manifest, history, "p"), "p.c 20 h.h 120 1020");
+}
+
+TEST_F(BuildLog, KeepsRunsOfManyFiles) {
+  for (const std::uint32_t count : {1u, 253u, 254u, 255u, 256u, 1000u}) {
+    Manifest manifest;
+    History history;
+    std::vector<ContentId> ids;
+    for (std::uint32_t i = 0; i < 2 * count; ++i)
+      ids.push_back(history.content(manifest.target(std::to_string(i)), number(i)));
+    build::Run run;
+    run.inputs = std::span(ids).first(2);
+    run.declared = 1;
+    run.discovered = std::span(ids).last(count);
+    run.outputs = std::span(ids).subspan(1, 1);
+    run.duration_ms = 7;
+    history.keep(1, run);
+    const auto kept = history.run(1);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(std::vector(kept->inputs.begin(), kept->inputs.end()), (std::vector<ContentId>{0, 1}));
+    EXPECT_EQ(kept->declared, 1u);
+    EXPECT_TRUE(std::equal(kept->discovered.begin(), kept->discovered.end(), ids.end() - count, ids.end()));
+    EXPECT_EQ(std::vector(kept->outputs.begin(), kept->outputs.end()), (std::vector<ContentId>{1}));
+    EXPECT_EQ(kept->duration_ms, 7u);
+  }
+}
+
+TEST_F(BuildLog, KnowsEveryContentOfATargetByOneNumber) {
+  Manifest manifest;
+  History history;
+  const TargetId target = manifest.target("a");
+  std::vector<ContentId> ids;
+  for (unsigned i = 0; i < 5; ++i) ids.push_back(history.content(target, number(i)));
+  history.trust(ids[2], imprint({1, 2, 3, 4}));
+  for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(history.content(target, number(i)), ids[i]);
+  EXPECT_EQ(history.content(target, number(5)), 5u);
+  for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(history.content(target, number(i)), ids[i]);
+  EXPECT_EQ(history.content_count(), 6u);
 }
 
 TEST_F(BuildLog, IsWrittenAnewWhenMostOfItIsOld) {

@@ -64,9 +64,13 @@ TargetId Manifest::find(std::string_view path) const {
   return paths_.find(canonical);
 }
 
-TargetId Manifest::number(std::string_view canonical, bool lives_on) {
-  const TargetId id =
-      paths_.number(canonical, [&](std::string_view text) { return lives_on ? text : arena_.keep(text); });
+std::string_view Manifest::keep_name(std::string_view name) {
+  const auto known = names_.find(name);
+  return known != names_.end() ? *known : *names_.insert(keep(name)).first;
+}
+
+TargetId Manifest::number(std::string_view canonical) {
+  const TargetId id = paths_.number(canonical);
   if (id == producers_.size()) {
     producers_.push_back(kNone);
     used_.push_back(false);
@@ -74,44 +78,65 @@ TargetId Manifest::number(std::string_view canonical, bool lives_on) {
   return id;
 }
 
+std::uint32_t Manifest::shape(const StepShape& shape) {
+  // Most steps are like the one before.
+  if (!steps_.empty() && shapes_[steps_.back().shape] == shape) return steps_.back().shape;
+  std::size_t hash = 0;
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e37'79b9'7f4a'7c15u; };
+  mix(reinterpret_cast<std::uintptr_t>(shape.rule));
+  mix(reinterpret_cast<std::uintptr_t>(shape.scope));
+  for (const std::uint32_t number :
+       {shape.outputs, shape.implicit_outputs, shape.inputs, shape.implicit_inputs, shape.order_only,
+        shape.validations, shape.binding_count, shape.pool, shape.dyndep})
+    mix(number);
+  const auto [first, last] = shapes_by_hash_.equal_range(hash);
+  for (auto found = first; found != last; ++found)
+    if (shapes_[found->second] == shape) return found->second;
+  const auto id = static_cast<std::uint32_t>(shapes_.size());
+  shapes_.push_back(shape);
+  shapes_by_hash_.emplace(hash, id);
+  return id;
+}
+
 TargetId Manifest::target(std::string_view path) {
-  if (is_canonical(path)) return number(path, false);
+  if (is_canonical(path)) return number(path);
   std::string canonical(path);
   make_canonical(canonical);
-  return number(canonical, false);
+  return number(canonical);
 }
 
 std::span<const TargetId> Manifest::outputs(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links, s.outputs};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links, s.outputs};
 }
 std::span<const TargetId> Manifest::explicit_outputs(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links, s.outputs - s.implicit_outputs};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links, s.outputs - s.implicit_outputs};
 }
 std::span<const TargetId> Manifest::inputs(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links + s.outputs, s.inputs - s.order_only};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links + s.outputs, s.inputs - s.order_only};
 }
 std::span<const TargetId> Manifest::explicit_inputs(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links + s.outputs, s.inputs - s.order_only - s.implicit_inputs};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links + s.outputs, s.inputs - s.order_only - s.implicit_inputs};
 }
 std::span<const TargetId> Manifest::order_only(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links + s.outputs + s.inputs - s.order_only, s.order_only};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links + s.outputs + s.inputs - s.order_only, s.order_only};
 }
 std::span<const TargetId> Manifest::all_inputs(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links + s.outputs, s.inputs};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links + s.outputs, s.inputs};
 }
 std::span<const TargetId> Manifest::validations(StepId step) const noexcept {
-  const Step& s = steps_[step];
-  return {links_.data() + s.links + s.outputs + s.inputs, s.validations};
+  const StepShape& s = this->step(step);
+  return {links_.data() + steps_[step].links + s.outputs + s.inputs, s.validations};
 }
 
 std::string Manifest::expand(StepId step, std::string_view name, bool quotes, std::size_t size_max) const {
-  const Step& s = steps_[step];
+  const StepShape& s = this->step(step);
+  const Binding* const own_bindings = bindings_.data() + steps_[step].bindings;
   std::string out;
   const auto append_paths = [&](std::span<const TargetId> targets, char between) {
     for (std::size_t i = 0; i < targets.size() && out.size() <= size_max; ++i) {
@@ -133,7 +158,7 @@ std::string Manifest::expand(StepId step, std::string_view name, bool quotes, st
     if (variable == "out") return append_paths(explicit_outputs(step), ' ');
     // The last one that was said counts.
     for (std::uint32_t i = s.binding_count; i-- > 0;) {
-      const Binding& own = bindings_[s.bindings + i];
+      const Binding& own = own_bindings[i];
       if (own.name == variable) {
         return append_text(own.value);
       }
@@ -151,9 +176,9 @@ std::string Manifest::expand(StepId step, std::string_view name, bool quotes, st
 }
 
 bool Manifest::is_bound(StepId step, std::string_view name) const {
-  const Step& s = steps_[step];
+  const StepShape& s = this->step(step);
   const auto is_it = [&](const Binding& binding) { return binding.name == name; };
-  const auto own = bindings_.begin() + s.bindings;
+  const auto own = bindings_.begin() + steps_[step].bindings;
   return std::any_of(own, own + s.binding_count, is_it) ||
          std::any_of(s.rule->bindings.begin(), s.rule->bindings.end(), is_it) ||
          !s.scope->value(name).empty();
@@ -173,8 +198,8 @@ Result<void> Manifest::add_dyndep(StepId step, std::span<const TargetId> inputs,
     if (other != kNone && other != step)
       return fail(Code::invalid_argument, "two steps make " + std::string(paths_[output]));
   }
-  Step& s = steps_[step];
-  const auto begin = links_.begin() + s.links;
+  StepShape s = this->step(step);
+  const auto begin = links_.begin() + steps_[step].links;
   std::vector<TargetId> outs(begin, begin + s.outputs);
   std::vector<TargetId> ins(begin + s.outputs, begin + s.outputs + s.inputs - s.order_only);
   const std::vector<TargetId> rest(begin + s.outputs + s.inputs - s.order_only,
@@ -192,11 +217,12 @@ Result<void> Manifest::add_dyndep(StepId step, std::span<const TargetId> inputs,
   }
   s.inputs = static_cast<std::uint32_t>(ins.size()) + s.order_only;
   s.outputs = static_cast<std::uint32_t>(outs.size());
-  s.links = static_cast<std::uint32_t>(links_.size());
+  steps_[step].links = static_cast<std::uint32_t>(links_.size());
   links_.insert(links_.end(), outs.begin(), outs.end());
   links_.insert(links_.end(), ins.begin(), ins.end());
   links_.insert(links_.end(), rest.begin(), rest.end());
   s.is_dyndep_loaded = true;
+  steps_[step].shape = shape(s);
   return {};
 }
 

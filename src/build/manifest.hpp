@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "build/paths.hpp"
@@ -61,21 +62,27 @@ struct Pool {
 inline constexpr std::uint32_t kNoPool = 0;
 inline constexpr std::uint32_t kConsolePool = 1;
 
-struct Step {
+// What many steps have alike is kept once for all of them.
+struct StepShape {
   const Rule* rule = nullptr;
   const Scope* scope = nullptr;
-  std::uint32_t links = 0;             // where its targets stand: outputs, inputs, validations
   std::uint32_t outputs = 0;           // explicit ones first
   std::uint32_t implicit_outputs = 0;  // how many of them the command does not name by $out
   std::uint32_t inputs = 0;            // explicit, implicit, order-only
   std::uint32_t implicit_inputs = 0;
   std::uint32_t order_only = 0;
   std::uint32_t validations = 0;
-  std::uint32_t bindings = 0;  // where its own bindings stand
   std::uint32_t binding_count = 0;
   std::uint32_t pool = kNoPool;
   TargetId dyndep = kNone;  // names more inputs and outputs
   bool is_dyndep_loaded = false;
+  friend bool operator==(const StepShape&, const StepShape&) = default;
+};
+
+struct Step {
+  std::uint32_t shape = 0;
+  std::uint32_t links = 0;     // where its targets stand: outputs, inputs, validations
+  std::uint32_t bindings = 0;  // where its own bindings stand
 };
 
 class Manifest {
@@ -99,7 +106,7 @@ class Manifest {
 
   // Steps.
   std::size_t step_count() const noexcept { return steps_.size(); }
-  const Step& step(StepId step) const noexcept { return steps_[step]; }
+  const StepShape& step(StepId step) const noexcept { return shapes_[steps_[step].shape]; }
   std::span<const TargetId> outputs(StepId step) const noexcept;
   std::span<const TargetId> explicit_outputs(StepId step) const noexcept;
   // Explicit and implicit ones: their content decides.
@@ -109,7 +116,7 @@ class Manifest {
   // Content inputs and order-only ones.
   std::span<const TargetId> all_inputs(StepId step) const noexcept;
   std::span<const TargetId> validations(StepId step) const noexcept;
-  bool is_phony(StepId step) const noexcept { return steps_[step].rule->is_phony; }
+  bool is_phony(StepId step) const noexcept { return this->step(step).rule->is_phony; }
 
   // What a variable of a step comes out as; `$in` and `$out` in it quoted for the shell. More than kValueMax
   // bytes stand for a value that is too long: the first ones of it.
@@ -133,17 +140,22 @@ class Manifest {
  private:
   friend class Parser;
   std::string_view keep(std::string_view text) { return arena_.keep(text); }
-  TargetId number(std::string_view canonical, bool lives_on);
+  // A name that comes again and again.
+  std::string_view keep_name(std::string_view name);
+  TargetId number(std::string_view canonical);
+  std::uint32_t shape(const StepShape& shape);
   std::string expand(StepId step, std::string_view name, bool quotes, std::size_t size_max) const;
   // Whether step, rule or file say it at all.
   bool is_bound(StepId step, std::string_view name) const;
 
   Arena arena_;
-  std::vector<std::unique_ptr<std::string>> texts_;  // of the files; views point into them
+  std::unordered_set<std::string_view> names_;
   PathTable paths_;
   std::vector<StepId> producers_;
   std::vector<bool> used_;
   std::vector<Step> steps_;
+  std::vector<StepShape> shapes_;
+  std::unordered_multimap<std::size_t, std::uint32_t> shapes_by_hash_;
   std::vector<TargetId> links_;
   std::vector<Binding> bindings_;
   std::vector<Pool> pools_;

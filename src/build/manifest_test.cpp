@@ -217,11 +217,26 @@ TEST(BuildPaths, AreMadeCanonical) {
 
 TEST(BuildPaths, AreNumberedInTheOrderOfTheirComing) {
   PathTable table;
-  Arena arena;
-  const auto keep = [&](std::string_view text) { return arena.keep(text); };
-  for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(table.number("path/" + std::to_string(i), keep), i);
-  for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(table.find("path/" + std::to_string(i)), i);
-  EXPECT_EQ(table.find("path/5000"), kNone);
+  for (std::uint32_t i = 0; i < 50000; ++i) ASSERT_EQ(table.number("path/" + std::to_string(i)), i);
+  for (std::uint32_t i = 0; i < 50000; ++i) {
+    const std::string path = "path/" + std::to_string(i);
+    ASSERT_EQ(table.find(path), i);
+    ASSERT_EQ(table[i], path);
+    ASSERT_EQ(table[i].data()[path.size()], '\0');
+  }
+  EXPECT_EQ(table.find("path/50000"), kNone);
+}
+
+TEST(BuildPaths, AreHeldWhateverTheirLength) {
+  PathTable table;
+  std::vector<std::string> paths = {""};
+  for (const std::size_t size : {1, 253, 254, 255, 256, 4096, 262'000, 262'142, 262'144, 262'145, 1'000'000})
+    for (const char fill : {'a', 'b'}) paths.emplace_back(size, fill);
+  for (std::uint32_t i = 0; i < paths.size(); ++i) ASSERT_EQ(table.number(paths[i]), i);
+  for (std::uint32_t i = 0; i < paths.size(); ++i) {
+    EXPECT_EQ(table[i], paths[i]) << paths[i].size();
+    EXPECT_EQ(table.number(paths[i]), i);
+  }
 }
 
 }  // namespace

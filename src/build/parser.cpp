@@ -46,17 +46,15 @@ class Parser {
     if (!text) return tl::unexpected(text.error());
     expansion_left_ += text->size() * kExpansionPerByte;
     make_room(text->size());
-    manifest_.texts_.push_back(std::make_unique<std::string>(std::move(*text)));
     manifest_.files_.push_back(path);
     open_.push_back(path);
-    const std::string& kept = *manifest_.texts_.back();
     try {
-      Result<void> parsed = parse(kept, scope);
+      Result<void> parsed = parse(*text, scope);
       open_.pop_back();
       return parsed;
     } catch (const Wrong& wrong) {
       return tl::unexpected(
-          syntax_error(path, kept, static_cast<std::size_t>(wrong.at - kept.data()), wrong.what));
+          syntax_error(path, *text, static_cast<std::size_t>(wrong.at - text->data()), wrong.what));
     }
   }
 
@@ -134,11 +132,11 @@ void Parser::parse_variable(Cursor& cursor, Scope& scope, std::string_view name)
                                     "; larder understands those of ninja up to " +
                                     std::to_string(kNinjaMajor) + '.' + std::to_string(kNinjaMinor));
   }
-  scope.values[name] = value;
+  scope.values[manifest_.keep_name(name)] = value;
 }
 
 std::string_view Parser::evaluate(std::string_view raw, bool has_dollar, const Scope& scope) {
-  if (!has_dollar) return raw;
+  if (!has_dollar) return manifest_.keep(raw);
   expand_in(scope, raw);
   return manifest_.keep(scratch_);
 }
@@ -162,7 +160,7 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
   cursor.end_line("the end of the line after the rule's name");
   if (scope.rules.contains(name)) Cursor::refuse_at(at, "rule " + std::string(name) + " is there already");
   auto rule = std::make_unique<Rule>();
-  rule->name = name;
+  rule->name = manifest_.keep(name);
   while (cursor.is_indented()) {
     cursor.skip_blanks();
     const char* const variable_at = cursor.at();
@@ -177,9 +175,9 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
     const auto before = std::find_if(rule->bindings.begin(), rule->bindings.end(),
                                      [&](const Binding& one) { return one.name == variable; });
     if (before == rule->bindings.end()) {
-      rule->bindings.push_back({variable, value});
+      rule->bindings.push_back({manifest_.keep_name(variable), manifest_.keep(value)});
     } else {
-      before->value = value;
+      before->value = manifest_.keep(value);
     }
   }
   const auto says = [&](std::string_view variable) {
@@ -190,7 +188,7 @@ void Parser::parse_rule(Cursor& cursor, Scope& scope) {
   if (says("rspfile") != says("rspfile_content"))
     Cursor::refuse_at(at, "rule " + std::string(name) + " needs rspfile and rspfile_content together");
   refuse_endless(*rule, at);
-  scope.rules.emplace(name, rule.get());
+  scope.rules.emplace(rule->name, rule.get());
   manifest_.rules_.push_back(rule.get());
   manifest_.owned_rules_.push_back(std::move(rule));
 }
@@ -243,19 +241,19 @@ void Parser::parse_pool(Cursor& cursor, const Scope& scope) {
       Cursor::refuse_at(value_at, "expected a number of steps, 0 for no limit");
   }
   if (depth < 0) Cursor::refuse_at(at, "pool " + std::string(name) + " needs a line `depth =`");
-  manifest_.pools_.push_back({name, static_cast<unsigned>(depth)});
+  manifest_.pools_.push_back({manifest_.keep(name), static_cast<unsigned>(depth)});
 }
 
 TargetId Parser::to_target(std::string_view raw, bool has_dollar, const Scope& scope, const char* at) {
   if (!has_dollar) {
-    if (is_canonical(raw)) return manifest_.number(raw, true);
+    if (is_canonical(raw)) return manifest_.number(raw);
     scratch_ = raw;
   } else {
     expand_in(scope, raw);
     if (scratch_.empty()) Cursor::refuse_at(at, "this path is empty once its variables are in");
   }
   make_canonical(scratch_);
-  return manifest_.number(scratch_, false);
+  return manifest_.number(scratch_);
 }
 
 std::uint32_t Parser::parse_paths(Cursor& cursor, const Scope& scope, std::vector<TargetId>& targets) {
@@ -292,7 +290,7 @@ void Parser::parse_build(Cursor& cursor, Scope& scope) {
     }
   };
   const char* const begin = cursor.at();
-  Step step;
+  StepShape step;
   step.scope = &scope;
   step.outputs = read_paths();
   if (cursor.take('|')) {
@@ -330,7 +328,7 @@ void Parser::parse_build(Cursor& cursor, Scope& scope) {
   }
   cursor.end_line("a path, `|`, `||`, `|@` or the end of the line");
 
-  step.bindings = static_cast<std::uint32_t>(manifest_.bindings_.size());
+  const auto bindings = static_cast<std::uint32_t>(manifest_.bindings_.size());
   // Variables of the step that its paths name: looked up in a scope of its own only where there is a `$`.
   while (cursor.is_indented()) {
     cursor.skip_blanks();
@@ -340,7 +338,7 @@ void Parser::parse_build(Cursor& cursor, Scope& scope) {
     bool has_dollar = false;
     const std::string_view raw = cursor.value(has_dollar);
     const std::string_view value = evaluate(raw, has_dollar, scope);
-    manifest_.bindings_.push_back({variable, value});
+    manifest_.bindings_.push_back({manifest_.keep_name(variable), value});
     ++step.binding_count;
   }
   Scope own;
@@ -348,14 +346,14 @@ void Parser::parse_build(Cursor& cursor, Scope& scope) {
   if (any_dollar && step.binding_count != 0) {
     own.parent = &scope;
     for (std::uint32_t i = 0; i < step.binding_count; ++i) {
-      const Binding& binding = manifest_.bindings_[step.bindings + i];
+      const Binding& binding = manifest_.bindings_[bindings + i];
       own.values[binding.name] = binding.value;
     }
     path_scope = &own;
   }
   const auto id = static_cast<StepId>(manifest_.steps_.size());
   auto& links = manifest_.links_;
-  step.links = static_cast<std::uint32_t>(links.size());
+  const auto first_link = static_cast<std::uint32_t>(links.size());
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const TargetId target = to_target(paths[i].raw, paths[i].has_dollar, *path_scope, paths[i].at);
     if (i < step.outputs) {
@@ -369,18 +367,19 @@ void Parser::parse_build(Cursor& cursor, Scope& scope) {
     }
     links.push_back(target);
   }
-  manifest_.steps_.push_back(step);
+  manifest_.steps_.push_back({manifest_.shape(step), first_link, bindings});
   bind_step(id, begin);
 }
 
 void Parser::bind_step(StepId id, const char* at) {
-  Step& step = manifest_.steps_[id];
+  StepShape step = manifest_.step(id);
+  const std::uint32_t first_link = manifest_.steps_[id].links;
   auto& links = manifest_.links_;
   if (step.rule->is_phony) {
     // Old versions of CMake write aliases that name themselves: nothing is meant by it.
-    const auto first = links.begin() + step.links + step.outputs;
+    const auto first = links.begin() + first_link + step.outputs;
     const auto content_end = first + (step.inputs - step.order_only);
-    const TargetId self = links[step.links];
+    const TargetId self = links[first_link];
     if (step.outputs == 1) {
       const auto kept = std::remove(first, content_end, self);
       const auto removed = static_cast<std::uint32_t>(content_end - kept);
@@ -391,6 +390,7 @@ void Parser::bind_step(StepId id, const char* at) {
                                                 ? step.implicit_inputs
                                                 : step.inputs - step.order_only;
         step.implicit_inputs = explicit_left;
+        manifest_.steps_[id].shape = manifest_.shape(step);
       }
     }
     return;
@@ -409,6 +409,7 @@ void Parser::bind_step(StepId id, const char* at) {
     if (std::find(inputs.begin(), inputs.end(), step.dyndep) == inputs.end())
       Cursor::refuse_at(at, "the dyndep file " + dyndep + " must be one of the inputs");
   }
+  if (!pool.empty() || !dyndep.empty()) manifest_.steps_[id].shape = manifest_.shape(step);
 }
 
 void Parser::parse_default(Cursor& cursor, const Scope& scope) {

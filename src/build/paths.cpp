@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -107,34 +109,74 @@ std::string_view Arena::keep(std::string_view text) {
   return std::string_view(block).substr(at);
 }
 
-PathTable::PathTable() : slots_(1024) {}
+PathTable::PathTable() : tags_(1024), ids_(1024) {}
 
-std::uint32_t PathTable::hash_of(std::string_view path) noexcept {
-  return static_cast<std::uint32_t>(XXH3_64bits(path.data(), path.size()));
+PathTable::Hash PathTable::hash_of(std::string_view path) noexcept {
+  const std::uint64_t hash = XXH3_64bits(path.data(), path.size());
+  return {static_cast<std::size_t>(hash), static_cast<std::uint8_t>((hash >> 56) | 1)};
 }
 
-std::size_t PathTable::place_of(std::string_view path, std::uint32_t hash) const noexcept {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t place = hash & mask;; place = (place + 1) & mask) {
-    const Slot& slot = slots_[place];
-    if (slot.id == kNone || (slot.hash == hash && paths_[slot.id] == path)) return place;
-  }
+std::size_t PathTable::place_of(std::string_view path, Hash hash) const noexcept {
+  const std::size_t mask = tags_.size() - 1;
+  for (std::size_t place = hash.place & mask;; place = (place + 1) & mask)
+    if (tags_[place] == 0 || (tags_[place] == hash.tag && (*this)[ids_[place]] == path)) return place;
 }
 
 std::uint32_t PathTable::find(std::string_view path) const noexcept {
-  return slots_[place_of(path, hash_of(path))].id;
+  const std::size_t place = place_of(path, hash_of(path));
+  return tags_[place] == 0 ? kNone : ids_[place];
+}
+
+std::uint32_t PathTable::number(std::string_view path) {
+  const Hash hash = hash_of(path);
+  std::size_t place = place_of(path, hash);
+  if (tags_[place] != 0) return ids_[place];
+  if ((places_.size() + 1) * 5 > tags_.size() * 4) {
+    grow();
+    place = place_of(path, hash);
+  }
+  const auto id = static_cast<std::uint32_t>(places_.size());
+  places_.push_back(keep(path));
+  tags_[place] = hash.tag;
+  ids_[place] = id;
+  return id;
+}
+
+std::uint32_t PathTable::keep(std::string_view path) {
+  const std::size_t size = 1 + (path.size() < kIsLong ? 0 : sizeof size) + path.size() + 1;
+  if (used_ + size > kBlock) {
+    if (blocks_.size() == std::size_t{1} << (32 - kBlockBits)) throw std::bad_alloc();
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(std::max(size, kBlock)));
+    used_ = 0;
+  }
+  const auto place = static_cast<std::uint32_t>(((blocks_.size() - 1) << kBlockBits) + used_);
+  char* at = blocks_.back().get() + used_;
+  used_ += size;
+  if (path.size() < kIsLong) {
+    *at++ = static_cast<char>(path.size());
+  } else {
+    const std::size_t length = path.size();
+    *at++ = static_cast<char>(kIsLong);
+    std::memcpy(at, &length, sizeof length);
+    at += sizeof length;
+  }
+  std::memcpy(at, path.data(), path.size());
+  at[path.size()] = '\0';
+  return place;
 }
 
 void PathTable::grow() {
-  std::vector<Slot> larger(slots_.size() * 2);
-  const std::size_t mask = larger.size() - 1;
-  for (const Slot& slot : slots_) {
-    if (slot.id == kNone) continue;
-    std::size_t place = slot.hash & mask;
-    while (larger[place].id != kNone) place = (place + 1) & mask;
-    larger[place] = slot;
+  const std::size_t size = tags_.size() * 2;
+  tags_.assign(size, 0);
+  ids_ = {};
+  ids_.resize(size);
+  for (std::uint32_t id = 0; id < places_.size(); ++id) {
+    const Hash hash = hash_of((*this)[id]);
+    std::size_t place = hash.place & (size - 1);
+    while (tags_[place] != 0) place = (place + 1) & (size - 1);
+    tags_[place] = hash.tag;
+    ids_[place] = id;
   }
-  slots_ = std::move(larger);
 }
 
 }  // namespace larder::build

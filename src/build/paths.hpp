@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,42 +41,47 @@ class Arena {
   std::deque<std::string> blocks_;
 };
 
-// Numbers paths from 0 in the order of their first naming. Views given to it must outlive it.
+// Numbers paths from 0 in the order of their first naming, and holds them: each in its block behind its
+// length, a zero byte behind it. More than 4 GiB of them are more than the memory holds.
 class PathTable {
  public:
   PathTable();
   // The number of `path`, or kNone.
   std::uint32_t find(std::string_view path) const noexcept;
-  // As find; a new path gets the next number and is kept as `keep(path)` gives it.
-  template <typename Keep>
-  std::uint32_t number(std::string_view path, const Keep& keep) {
-    const std::uint32_t hash = hash_of(path);
-    std::size_t place = place_of(path, hash);
-    if (slots_[place].id != kNone) return slots_[place].id;
-    if ((paths_.size() + 1) * 3 > slots_.size() * 2) {
-      grow();
-      place = place_of(path, hash);
+  // As find; a new path gets the next number.
+  std::uint32_t number(std::string_view path);
+  // A zero byte stands behind it. Lives as long as the table.
+  std::string_view operator[](std::uint32_t id) const noexcept {
+    const char* at = blocks_[places_[id] >> kBlockBits].get() + (places_[id] & (kBlock - 1));
+    std::size_t size = static_cast<unsigned char>(*at++);
+    if (size == kIsLong) {
+      std::memcpy(&size, at, sizeof size);
+      at += sizeof size;
     }
-    const auto id = static_cast<std::uint32_t>(paths_.size());
-    slots_[place] = {hash, id};
-    paths_.push_back(keep(path));
-    return id;
+    return {at, size};
   }
-  std::string_view operator[](std::uint32_t id) const noexcept { return paths_[id]; }
-  std::size_t size() const noexcept { return paths_.size(); }
-  void reserve(std::size_t paths) { paths_.reserve(paths); }
+  std::size_t size() const noexcept { return places_.size(); }
+  void reserve(std::size_t paths) { places_.reserve(paths); }
 
  private:
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t id = kNone;
+  static constexpr unsigned kBlockBits = 18;
+  static constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;  // longer paths have one of their own
+  static constexpr std::size_t kIsLong = 255;  // stands before the length of a path of so many bytes or more
+  struct Hash {
+    std::size_t place;
+    std::uint8_t tag;  // never 0
   };
-  static std::uint32_t hash_of(std::string_view path) noexcept;
-  std::size_t place_of(std::string_view path, std::uint32_t hash) const noexcept;
+  static Hash hash_of(std::string_view path) noexcept;
+  std::size_t place_of(std::string_view path, Hash hash) const noexcept;
+  std::uint32_t keep(std::string_view path);
   void grow();
 
-  std::vector<Slot> slots_;  // open addressing, at most two thirds full
-  std::vector<std::string_view> paths_;
+  // Open addressing, at most four fifths full; a place whose tag is 0 is free.
+  std::vector<std::uint8_t> tags_;
+  std::vector<std::uint32_t> ids_;
+  std::vector<std::uint32_t> places_;  // by number: block and where in it
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t used_ = kBlock;  // of the last block
 };
 
 }  // namespace larder::build

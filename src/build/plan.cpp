@@ -175,10 +175,10 @@ Verdict Plan::judge_generator(StepId step, const Run* run) {
     if (is_same) return {};
   }
   std::int64_t oldest = INT64_MAX;
-  for (const TargetId output : outputs) oldest = std::min(oldest, present_.print(output).modified_ns);
+  for (const TargetId output : outputs) oldest = std::min(oldest, present_.whole_print(output).modified_ns);
   for (const TargetId input : inputs) {
     if (present_[input] == kMissing) return {Cause::always, input, kNone, kNone};
-    if (present_.print(input).modified_ns > oldest)
+    if (present_.whole_print(input).modified_ns > oldest)
       return {Cause::input_changed, input, kNone, present_[input]};
   }
   std::vector<ContentId> ins;
@@ -272,7 +272,7 @@ Result<bool> Plan::decide() {
     };
     for (const TargetId input : manifest_.inputs(step)) look_before(input, true);
     for (const TargetId input : manifest_.order_only(step)) look_before(input, false);
-    const Step& facts = manifest_.step(step);
+    const StepShape& facts = manifest_.step(step);
     if (facts.dyndep != kNone && !facts.is_dyndep_loaded && !is_open(facts.dyndep)) {
       if (auto loaded = load_dyndep(facts.dyndep); !loaded) return tl::unexpected(loaded.error());
       has_loaded = true;
@@ -343,11 +343,16 @@ void Plan::connect() {
   });
   for (auto step = order_.rbegin(); step != order_.rend(); ++step) {
     if (!is_open_state(states_[*step])) continue;
-    std::uint64_t behind = 0;
-    for (const StepId follower : followers(*step)) behind = std::max(behind, urgency_[follower]);
-    const auto run = history_.run(manifest_.outputs(*step)[0]);
-    urgency_[*step] = behind + (manifest_.is_phony(*step) ? 0 : run ? run->duration_ms + 1 : 1);
+    urgency_[*step] = urgency_of(*step);
   }
+}
+
+std::uint32_t Plan::urgency_of(StepId step) const {
+  std::uint64_t behind = 0;
+  for (const StepId follower : followers(step)) behind = std::max<std::uint64_t>(behind, urgency_[follower]);
+  const auto run = history_.run(manifest_.outputs(step)[0]);
+  behind += manifest_.is_phony(step) ? 0 : run ? run->duration_ms + 1 : 1;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(behind, UINT32_MAX));
 }
 
 Result<void> Plan::make(std::span<const TargetId> roots) {
@@ -394,7 +399,7 @@ Result<void> Plan::load_dyndep(TargetId file) {
       return fail(Code::invalid_argument, path + ": " + added.error().what);
   }
   for (StepId step = 0; step < manifest_.step_count(); ++step) {
-    const Step& facts = manifest_.step(step);
+    const StepShape& facts = manifest_.step(step);
     if (facts.dyndep == file && !facts.is_dyndep_loaded)
       return fail(Code::invalid_argument, path + " says nothing of " +
                                               std::string(manifest_.path(manifest_.outputs(step)[0])) +

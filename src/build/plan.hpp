@@ -78,7 +78,7 @@ class Plan {
   // Whether it may come to run, as far as is known.
   bool may_run(StepId step) const noexcept { return may_run_[step]; }
   // Milliseconds from its start to the end of the last step behind it, by what earlier runs took.
-  std::uint64_t urgency(StepId step) const noexcept { return urgency_[step]; }
+  std::uint32_t urgency(StepId step) const noexcept { return urgency_[step]; }
 
   // Whether a step whose inputs are all done must run. Of an alias: none, and its content is known from then
   // on.
@@ -124,6 +124,7 @@ class Plan {
   void look_at_all();
   tl::unexpected<Error> nothing_makes(TargetId input, StepId step) const;
   Result<bool> decide();
+  std::uint32_t urgency_of(StepId step) const;
   Verdict judge_generator(StepId step, const Run* run);
   Verdict judge_with(StepId step, bool some_are_open);
   Verdict judge_by_content(StepId step, bool some_are_open);
@@ -147,7 +148,7 @@ class Plan {
   std::vector<std::uint32_t> first_follower_;
   std::vector<std::uint32_t> follower_count_;
   std::vector<StepId> followers_;
-  std::vector<std::uint64_t> urgency_;
+  std::vector<std::uint32_t> urgency_;
   std::unordered_map<StepId, std::vector<TargetId>> learned_;
   std::vector<TargetId> roots_;
   std::vector<TargetId> scratch_;

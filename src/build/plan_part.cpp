@@ -69,7 +69,7 @@ void Plan::touch(StepId step) {
 void Plan::touch_consumers(TargetId target) {
   const bool is_missing = present_.is_looked(target) && present_[target] == kMissing;
   each_consumer(target, [&](StepId step) {
-    const Step& facts = manifest_.step(step);
+    const StepShape& facts = manifest_.step(step);
     if (facts.dyndep == target && facts.is_dyndep_loaded) needs_manifest_ = true;
     // Nobody asks for the content of an alias that nobody takes.
     if (manifest_.is_phony(step) && !is_missing && !is_alias_taken(step)) return;
@@ -153,7 +153,7 @@ Result<bool> Plan::make_part() {
     if (state != State::running && state != State::failed) states_[step] = State::unwanted;
   }
   for (const StepId step : order_) {
-    const Step& facts = manifest_.step(step);
+    const StepShape& facts = manifest_.step(step);
     if (facts.dyndep != kNone && !facts.is_dyndep_loaded) return false;
     if (states_[step] == State::unwanted)
       if (auto judged = judge_part(step); !judged) return tl::unexpected(judged.error());
@@ -172,10 +172,7 @@ Result<bool> Plan::make_part() {
   }
   for (auto step = order_.rbegin(); step != order_.rend(); ++step) {
     if (!is_open_state(states_[*step])) continue;
-    std::uint64_t behind = 0;
-    for (const StepId follower : followers(*step)) behind = std::max(behind, urgency_[follower]);
-    const auto run = history_.run(manifest_.outputs(*step)[0]);
-    urgency_[*step] = behind + (manifest_.is_phony(*step) ? 0 : run ? run->duration_ms + 1 : 1);
+    urgency_[*step] = urgency_of(*step);
   }
   return true;
 }

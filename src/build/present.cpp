@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "build/for_all.hpp"
 
 namespace larder::build {
@@ -9,6 +10,8 @@ namespace {
 
 constexpr std::size_t kManyFiles = 512;
 constexpr std::size_t kAtOnce = 128;
+constexpr std::size_t kSomeFiles = 4096;         // whose digests are held together
+constexpr std::int64_t kSettledNs = 20'000'000;  // many ticks of the clock that files are stamped with
 
 }  // namespace
 
@@ -27,12 +30,16 @@ void Present::set(TargetId target, ContentId content) {
   now_[target] = content;
 }
 
-const Fingerprint& Present::print(TargetId target) const noexcept {
-  static constexpr Fingerprint kNothing{};
-  if (now_[target] == kMissing) return kNothing;
+Imprint Present::print(TargetId target) const noexcept {
+  if (now_[target] == kMissing) return {};
   if (const auto own = prints_.find(target); own != prints_.end()) return own->second;
   const History::Known* const known = history_.known(target);
-  return known == nullptr ? kNothing : known->print;
+  return known == nullptr ? Imprint{} : known->print;
+}
+
+Fingerprint Present::whole_print(TargetId target) const noexcept {
+  const Seen seen = look_at(path(target));
+  return imprint(seen.print) == print(target) ? seen.print : Fingerprint{};
 }
 
 void Present::take(TargetId target, const Digested& digested) {
@@ -42,13 +49,15 @@ void Present::take(TargetId target, const Digested& digested) {
     return;
   }
   now_[target] = history_.content(target, digested.digest);
+  const Fingerprint& print = digested.seen.print;
   if (digested.is_settled) {
-    history_.trust(now_[target], digested.seen.print);
+    history_.trust(now_[target], imprint(print));
     prints_.erase(target);
     return;
   }
-  prints_[target] = digested.seen.print;
-  if (digested.seen.kind == Kind::file) unsettled_.push_back(target);
+  prints_[target] = imprint(print);
+  if (digested.seen.kind == Kind::file)
+    unsettled_.push_back({target, std::max(print.changed_ns, print.modified_ns)});
 }
 
 void Present::want(TargetId target) {
@@ -64,33 +73,40 @@ void Present::look(std::span<const TargetId> targets) {
   look_at_wanted();
 }
 
+void Present::digest_all(std::span<const TargetId> targets) {
+  std::vector<Digested> digests;
+  while (!targets.empty()) {
+    const auto some = targets.first(std::min(targets.size(), kSomeFiles));
+    digests.assign(some.size(), {});
+    for_all(some.size(), kAtOnce, kManyFiles,
+            [&](std::size_t i) { digests[i] = digest(path(some[i]), is_output(some[i])); });
+    for (std::size_t i = 0; i < some.size(); ++i) take(some[i], digests[i]);
+    targets = targets.subspan(some.size());
+  }
+}
+
 void Present::look_at_wanted() {
   std::vector<TargetId> unknown;
   std::swap(unknown, wanted_);
   for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
     const TargetId target = unknown[i];
-    const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
+    const Seen seen = look_at(path(target));
     const History::Known* known = history_.known(target);
     if (seen.kind == Kind::missing) {
       now_[target] = kMissing;
-    } else if (known != nullptr && known->print == seen.print) {
+    } else if (known != nullptr && known->print == imprint(seen.print)) {
       now_[target] = known->content;
     } else {
       now_[target] = kNone;
     }
   });
   std::erase_if(unknown, [&](TargetId target) { return now_[target] != kNone; });
-  if (unknown.empty()) return;
-  std::vector<Digested> digests(unknown.size());
-  for_all(unknown.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
-    digests[i] = digest(std::string(manifest_.path(unknown[i])).c_str(), is_output(unknown[i]));
-  });
-  for (std::size_t i = 0; i < unknown.size(); ++i) take(unknown[i], digests[i]);
+  digest_all(unknown);
 }
 
 ContentId Present::look_again(TargetId target) {
   make_room();
-  take(target, digest(std::string(manifest_.path(target)).c_str(), is_output(target)));
+  take(target, digest(path(target), is_output(target)));
   return now_[target];
 }
 
@@ -101,28 +117,55 @@ bool Present::is_trusted(TargetId target) const noexcept {
 }
 
 bool Present::is_untouched(TargetId target) const noexcept {
-  const Seen seen = look_at(std::string(manifest_.path(target)).c_str());
+  const Seen seen = look_at(path(target));
   if (seen.kind == Kind::missing) return now_[target] == kMissing;
-  return now_[target] != kMissing && seen.print == print(target);
+  return now_[target] != kMissing && imprint(seen.print) == print(target);
+}
+
+void Present::settle(std::span<const TargetId> fresh) {
+  std::vector<Digested> digests;
+  while (!fresh.empty()) {
+    const auto some = fresh.first(std::min(fresh.size(), kSomeFiles));
+    digests.assign(some.size(), {});
+    for_all(some.size(), kAtOnce, kManyFiles,
+            [&](std::size_t i) { digests[i] = digest(path(some[i]), is_output(some[i])); });
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Digested& now = digests[i];
+      const TargetId target = some[i];
+      if (!now.is_settled || now_[target] >= kMissing) continue;
+      // What another program wrote meanwhile is for the next build to see.
+      if (history_[now_[target]].digest != now.digest) continue;
+      history_.trust(now_[target], imprint(now.seen.print));
+      prints_.erase(target);
+    }
+    fresh = fresh.subspan(some.size());
+  }
 }
 
 void Present::settle() {
   std::vector<TargetId> fresh;
-  std::swap(fresh, unsettled_);
+  for (const Fresh& one : unsettled_) fresh.push_back(one.target);
+  unsettled_.clear();
+  settle_at_ = kUnsettledMany;
   std::sort(fresh.begin(), fresh.end());
   fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
-  std::vector<Digested> digests(fresh.size());
-  for_all(fresh.size(), kAtOnce, kManyFiles, [&](std::size_t i) {
-    digests[i] = digest(std::string(manifest_.path(fresh[i])).c_str(), is_output(fresh[i]));
+  settle(fresh);
+}
+
+void Present::settle_many() {
+  if (unsettled_.size() < settle_at_) return;
+  std::vector<TargetId> old;
+  const std::int64_t now_ns = file_clock_ns();
+  std::erase_if(unsettled_, [&](const Fresh& one) {
+    // Coarse clocks are left to the end.
+    if (one.latest_ns >= now_ns - kSettledNs || one.latest_ns % kSecondNs == 0) return false;
+    old.push_back(one.target);
+    return true;
   });
-  for (std::size_t i = 0; i < fresh.size(); ++i) {
-    const Digested& now = digests[i];
-    if (!now.is_settled || now_[fresh[i]] >= kMissing) continue;
-    // What another program wrote meanwhile is for the next build to see.
-    if (history_[now_[fresh[i]]].digest != now.digest) continue;
-    history_.trust(now_[fresh[i]], now.seen.print);
-    prints_.erase(fresh[i]);
-  }
+  settle_at_ = 2 * unsettled_.size() + kUnsettledMany;
+  std::sort(old.begin(), old.end());
+  old.erase(std::unique(old.begin(), old.end()), old.end());
+  settle(old);
 }
 
 }  // namespace larder::build

@@ -32,7 +32,9 @@ class Present {
   // kMissing, or the content. PRECONDITION: is_looked.
   ContentId operator[](TargetId target) const noexcept { return now_[target]; }
   // As it was when it was looked at, or when it was found to be the same later; all zero of what is missing.
-  const Fingerprint& print(TargetId target) const noexcept;
+  Imprint print(TargetId target) const noexcept;
+  // Looks again: the fingerprint itself, all zero when it is another by now.
+  Fingerprint whole_print(TargetId target) const noexcept;
   // Whether its fingerprint stands for its content, or it is missing. PRECONDITION: is_looked.
   bool is_trusted(TargetId target) const noexcept;
   // For aliases, which are no files.
@@ -40,21 +42,31 @@ class Present {
   // Whether the file is as it was when it was looked at; only its owner, mode or links may have changed
   // since.
   bool is_untouched(TargetId target) const noexcept;
-  // Digests again what was too fresh for its fingerprint to be trusted, and trusts it where that works.
+  // Digests again what was too fresh for its fingerprint to be trusted, and trusts it where that works. The
+  // same when much of it waits, of what can be trusted by now.
   void settle();
+  void settle_many();
 
  private:
+  static constexpr std::size_t kUnsettledMany = 1024;
   void make_room();
   bool is_output(TargetId target) const noexcept;
   void take(TargetId target, const Digested& digested);
+  void digest_all(std::span<const TargetId> targets);
+  void settle(std::span<const TargetId> fresh);
+  const char* path(TargetId target) const noexcept { return manifest_.path(target).data(); }
 
   Manifest& manifest_;
   History& history_;
   std::vector<ContentId> now_;
-  std::unordered_map<TargetId, Fingerprint>
-      prints_;  // those that stand for no content; others the history has
+  std::unordered_map<TargetId, Imprint> prints_;  // those that stand for no content; others the history has
   std::vector<TargetId> wanted_;
-  std::vector<TargetId> unsettled_;
+  struct Fresh {
+    TargetId target;
+    std::int64_t latest_ns;
+  };
+  std::vector<Fresh> unsettled_;
+  std::size_t settle_at_ = kUnsettledMany;
 };
 
 }  // namespace larder::build

@@ -53,7 +53,8 @@ bool Build::restore(StepId step) {
   record(job, restored.discovered, restored.outputs, restored.duration_ms);
   left_ms_ -= std::min(left_ms_, expected);
   ++finished_;
-  ran_.insert(step);
+  if (ran_.size() <= step) ran_.resize(manifest_.step_count());
+  ran_[step] = true;
   listener_.on_restore(step, counts(), restored.said);
   plan_.set_state(step, State::done);
   remove_dropped_outputs(step, old_outputs);

@@ -124,7 +124,7 @@ void Restorer::add_named(Asked& asked, const std::vector<std::string>& named) {
 }
 
 void Restorer::ask(Asked& asked) {
-  const Step& facts = manifest_.step(asked.step);
+  const StepShape& facts = manifest_.step(asked.step);
   const auto outputs = manifest_.outputs(asked.step);
   if (manifest_.is_set(asked.step, "generator")) {
     asked.why_not = "its rule is a generator's";
@@ -268,7 +268,7 @@ bool Restorer::restore(Asked& asked, Restored& restored, std::string& why) {
       const ContentId content = present_[discovered[i]];
       is_ready = content != kMissing;
       if (is_ready)
-        proofs_.learn(content, present_.print(discovered[i]), closures->files[closure.uses[i].file]);
+        proofs_.learn(content, present_.whole_print(discovered[i]), closures->files[closure.uses[i].file]);
     }
     if (!is_ready) continue;
     std::string trouble;

@@ -125,8 +125,8 @@ bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discover
   const auto has_changed = [&](TargetId target) {
     if (present_.is_untouched(target)) return false;
     const ContentId before = present_[target];
-    const std::int64_t modified = present_.print(target).modified_ns;
-    return present_.look_again(target) != before || present_.print(target).modified_ns != modified;
+    const std::uint32_t modified = present_.print(target).modified;
+    return present_.look_again(target) != before || present_.print(target).modified != modified;
   };
   for (const TargetId target : job.watched)
     if (has_changed(target)) changed = manifest_.path(target);
@@ -138,7 +138,8 @@ bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discover
     }
     // Nobody had looked at it before the command began, so it must be older than that.
     if (present_.look_again(target) == kMissing) continue;
-    if (!is_settled(present_.print(target), job.started_ns)) changed = manifest_.path(target);
+    const Fingerprint print = present_.whole_print(target);
+    if (print == Fingerprint{} || !is_settled(print, job.started_ns)) changed = manifest_.path(target);
   }
   return changed.empty();
 }
@@ -152,8 +153,9 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   if (code == 0 && made_all && job.report) heed_report(job, discovered, output, code);
   if (code != 0) return true;
 
-  unsigned& attempts = attempts_[step];
-  ++attempts;
+  if (attempts_.size() <= step) attempts_.resize(manifest_.step_count());
+  std::uint8_t& attempts = attempts_[step];
+  if (attempts < kAttemptsMax) ++attempts;
   unrecorded_.insert(step);
   // It read what another step makes that had not run yet.
   for (const TargetId target : discovered) {

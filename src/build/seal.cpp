@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -22,13 +23,18 @@ constexpr std::string_view kSealMagic = "larder build seal";
 constexpr std::uint32_t kGroup = 256;
 constexpr std::size_t kManyGroups = 3;
 constexpr std::size_t kDigestSize = 16;
+constexpr std::size_t kWriteAtOnce = 64 * 1024;
 
 Digest digest_of(std::string_view bytes) noexcept {
   return format::checksum(as_bytes(bytes));
 }
 
-Digest digest_of_prints(std::span<const Fingerprint> prints) noexcept {
+Digest digest_of_prints(std::span<const Imprint> prints) noexcept {
   return format::checksum(std::as_bytes(prints));
+}
+
+Digest digest_of_log(const Fingerprint& print) noexcept {
+  return format::checksum(std::as_bytes(std::span(&print, 1)));
 }
 
 Digest digest_of_variable(const std::string& name) {
@@ -66,7 +72,7 @@ class SealReader {
     return digest;
   }
   bool is_good() const noexcept { return good_; }
-  bool is_whole() const noexcept { return good_ && rest_.at_end(); }
+  bool is_at_end() const noexcept { return rest_.at_end(); }
 
  private:
   format::ByteReader rest_;
@@ -98,105 +104,129 @@ class Looker {
   int fd_ = -1;
 };
 
-bool are_files_unbroken(SealReader& reader) {
-  const std::uint32_t files = reader.number();
-  const std::uint32_t size = reader.number();
-  const std::uint32_t groups = reader.number();
-  const std::string_view digests = reader.bytes(groups * kDigestSize);
-  const std::string_view paths = reader.bytes(size);
-  if (!reader.is_whole() || groups != (files + kGroup - 1) / kGroup) return false;
-  if (files != 0 && (paths.empty() || paths.back() != '\0')) return false;
-  std::vector<const char*> starts;  // of each group's paths
-  const char* at = paths.data();
-  const char* const end = at + paths.size();
-  for (std::uint32_t i = 0; i < files; ++i) {
-    if (at == end) return false;
-    if (i % kGroup == 0) starts.push_back(at);
-    at += std::strlen(at) + 1;
+struct Group {
+  Digest digest;
+  std::string_view paths;  // a zero byte behind each
+  std::uint32_t count;
+};
+
+// False: they are not as they should be.
+bool take_groups(SealReader& reader, std::vector<Group>& groups) {
+  for (std::uint32_t count = reader.number(); count != 0; count = reader.number()) {
+    const std::uint32_t size = reader.number();
+    const Digest digest = reader.digest();
+    const std::string_view paths = reader.bytes(size);
+    if (!reader.is_good() || count > kGroup || paths.empty() || paths.back() != '\0') return false;
+    if (std::count(paths.begin(), paths.end(), '\0') != count) return false;
+    groups.push_back({digest, paths, count});
   }
-  if (at != end) return false;
-  std::atomic<bool> is_broken{false};
-  for_all(groups, 1, kManyGroups, [&](std::size_t group) {
-    if (is_broken.load(std::memory_order_relaxed)) return;
-    std::array<Fingerprint, kGroup> prints;
-    const std::size_t count = std::min<std::size_t>(kGroup, files - group * kGroup);
-    const char* path = starts[group];
-    Looker looker;
-    for (std::size_t i = 0; i < count; ++i, path += std::strlen(path) + 1)
-      prints[i] = looker.look(path).print;
-    if (digest_of_prints(std::span(prints).first(count)) !=
-        SealReader(digests.substr(group * kDigestSize)).digest())
-      is_broken.store(true, std::memory_order_relaxed);
-  });
-  return !is_broken;
+  return reader.is_good() && reader.is_at_end();
+}
+
+bool is_unbroken(const Group& group) {
+  std::array<Imprint, kGroup> prints;
+  const char* path = group.paths.data();
+  Looker looker;
+  for (std::uint32_t i = 0; i < group.count; ++i, path += std::strlen(path) + 1)
+    prints[i] = imprint(looker.look(path).print);
+  return digest_of_prints(std::span(prints).first(group.count)) == group.digest;
 }
 
 }  // namespace
 
-SealMaker::SealMaker(const Asked& asked, const std::set<std::string, std::less<>>& variables,
+SealMaker::SealMaker(Write write, const Asked& asked, const std::set<std::string, std::less<>>& variables,
                      const std::map<std::string, std::string, std::less<>>& programs)
-    : head_(kSealMagic) {
-  append_integer(head_, kSealVersion);
-  append_digest(head_, asked.surroundings);
-  append_integer(head_, static_cast<std::uint32_t>(asked.words.size()));
-  for (const std::string& word : asked.words) append_text(head_, word);
-  append_digest(head_, digest_of_prints(std::span(&asked.log, 1)));
-  append_integer(head_, static_cast<std::uint32_t>(variables.size()));
+    : write_(std::move(write)), pending_(kSealMagic) {
+  append_integer(pending_, kSealVersion);
+  append_digest(pending_, asked.surroundings);
+  append_integer(pending_, static_cast<std::uint32_t>(asked.words.size()));
+  for (const std::string& word : asked.words) append_text(pending_, word);
+  append_digest(pending_, digest_of_log(asked.log));
+  append_integer(pending_, static_cast<std::uint32_t>(variables.size()));
   for (const std::string& name : variables) {
-    append_text(head_, name);
-    append_digest(head_, digest_of_variable(name));
+    append_text(pending_, name);
+    append_digest(pending_, digest_of_variable(name));
   }
-  append_integer(head_, static_cast<std::uint32_t>(programs.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(programs.size()));
   for (const auto& [word, found] : programs) {
-    append_text(head_, word);
-    append_text(head_, found);
+    append_text(pending_, word);
+    append_text(pending_, found);
   }
 }
 
-void SealMaker::add(std::string_view path, const Fingerprint& print) {
+void SealMaker::add(std::string_view path, const Imprint& print) {
   paths_ += path;
   paths_ += '\0';
   group_.push_back(print);
-  ++files_;
   if (group_.size() == kGroup) end_group();
 }
 
 void SealMaker::end_group() {
-  append_digest(digests_, digest_of_prints(group_));
+  append_integer(pending_, static_cast<std::uint32_t>(group_.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(paths_.size()));
+  append_digest(pending_, digest_of_prints(group_));
+  pending_ += paths_;
   group_.clear();
+  paths_.clear();
+  if (pending_.size() >= kWriteAtOnce) give();
 }
 
-std::string SealMaker::finish() && {
+void SealMaker::give() {
+  sum_.add(as_bytes(pending_));
+  write_(pending_);
+  pending_.clear();
+}
+
+void SealMaker::finish() {
   if (!group_.empty()) end_group();
-  std::string seal = std::move(head_);
-  append_integer(seal, files_);
-  append_integer(seal, static_cast<std::uint32_t>(paths_.size()));
-  append_integer(seal, static_cast<std::uint32_t>(digests_.size() / kDigestSize));
-  seal += digests_;
-  seal += paths_;
-  append_digest(seal, digest_of(seal));
-  return seal;
+  append_integer(pending_, std::uint32_t{0});
+  give();
+  append_digest(pending_, sum_.result());
+  write_(pending_);
 }
 
-bool is_unbroken(std::string_view seal, const Asked& asked) {
-  if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return false;
+std::optional<std::vector<std::string_view>> find_broken(std::string_view seal, const Asked& asked,
+                                                         std::size_t groups_max) {
+  if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return std::nullopt;
   const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
-  if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return false;
+  if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return std::nullopt;
   SealReader reader(bytes.substr(kSealMagic.size()));
-  if (reader.number() != kSealVersion || reader.digest() != asked.surroundings) return false;
-  if (reader.number() != asked.words.size()) return false;
+  if (reader.number() != kSealVersion || reader.digest() != asked.surroundings) return std::nullopt;
+  if (reader.number() != asked.words.size()) return std::nullopt;
   for (const std::string& word : asked.words)
-    if (reader.text() != word) return false;
-  if (reader.digest() != digest_of_prints(std::span(&asked.log, 1))) return false;
+    if (reader.text() != word) return std::nullopt;
+  if (reader.digest() != digest_of_log(asked.log)) return std::nullopt;
   for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
     const std::string name(reader.text());
-    if (reader.digest() != digest_of_variable(name)) return false;
+    if (reader.digest() != digest_of_variable(name)) return std::nullopt;
   }
   for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
     const std::string_view word = reader.text();
-    if (reader.text() != find_program(word)) return false;
+    if (reader.text() != find_program(word)) return std::nullopt;
   }
-  return reader.is_good() && are_files_unbroken(reader);
+  std::vector<Group> groups;
+  if (!reader.is_good() || !take_groups(reader, groups)) return std::nullopt;
+  std::atomic<std::size_t> broken{0};
+  std::vector<std::atomic<bool>> is_broken(groups.size());
+  for_all(groups.size(), 1, kManyGroups, [&](std::size_t i) {
+    if (broken.load(std::memory_order_relaxed) > groups_max || is_unbroken(groups[i])) return;
+    is_broken[i].store(true, std::memory_order_relaxed);
+    broken.fetch_add(1, std::memory_order_relaxed);
+  });
+  if (broken > groups_max) return std::nullopt;
+  std::vector<std::string_view> paths;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    std::string_view rest = is_broken[i] ? groups[i].paths : std::string_view();
+    for (std::size_t end = rest.find('\0'); end != rest.npos; end = rest.find('\0')) {
+      paths.push_back(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
+    }
+  }
+  return paths;
+}
+
+bool is_unbroken(std::string_view seal, const Asked& asked) {
+  return find_broken(seal, asked, 0).has_value();
 }
 
 std::string seal_path(const std::string& manifest_file) {

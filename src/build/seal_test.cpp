@@ -35,11 +35,14 @@ class BuildSealTest : public testing::Test {
     EXPECT_EQ(::system(("rm -rf " + directory).c_str()), 0);
   }
   std::string seal() const {
-    SealMaker maker(asked, {"LARDER_SEAL_TEST", "LARDER_SEAL_UNSET"},
+    std::string written;
+    SealMaker maker([&](std::string_view piece) { written += piece; }, asked,
+                    {"LARDER_SEAL_TEST", "LARDER_SEAL_UNSET"},
                     {{"cat", find_program("cat")}, {program(), ""}});
-    for (const std::string& file : files) maker.add(file, look_at(file.c_str()).print);
+    for (const std::string& file : files) maker.add(file, imprint(look_at(file.c_str()).print));
     maker.add(missing, {});
-    return std::move(maker).finish();
+    maker.finish();
+    return written;
   }
   std::string program() const { return directory + "/bin/tool"; }
 

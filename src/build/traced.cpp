@@ -43,7 +43,7 @@ void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string
                                                      .response = job.response},
                                                     *job.report);
   const std::string self(manifest_.path(manifest_.outputs(step)[0]));
-  const bool is_first = attempts_[step] == 0;
+  const bool is_first = (step >= attempts_.size() || attempts_[step] == 0);
   if (!found.missing.empty() && is_first && options_.explains)
     listener_.on_explain(self + ": its command looked for what is not there: " + list(found.missing));
   if (!found.written.empty()) {
