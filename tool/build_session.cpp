@@ -76,6 +76,12 @@ Result<void> BuildSession::read() {
     if (one) texts.emplace_back(path, format::checksum(as_bytes(*one)));
     return one;
   });
+  if (!text && text.error().code == Code::not_found && texts.empty())
+    return fail(Code::not_found,
+                "open " + file + " in " + build::working_directory() +
+                    ": there is no such file\n  why: a build begins with the manifest that CMake, "
+                    "Meson or GN writes for ninja\n  try: configure the project first (cmake -G Ninja "
+                    "...), or name the manifest's directory with -C or the file with -f");
   if (!text) return tl::unexpected(text.error());
   log.reset();
   history.reset();

@@ -1,9 +1,12 @@
 // The tools of `larder build -t`: they look at the manifest and what is known of its steps, or remove
-// outputs.
+// outputs. What is read by other programs is printed as ninja prints it.
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
+
+#include "build/plan.hpp"
 
 #include "tool/build_session.hpp"
 #include "tool/json.hpp"
@@ -69,6 +72,9 @@ class BuildTool {
   void remove(const std::string& path);
   void clean_step(StepId step);
   void list(TargetId target, unsigned depth, unsigned indent);
+  template <typename Taken>
+  void list_steps(const Taken& taken, TargetId target, std::string title);
+  void load_dyndep(StepId step);
   // The targets that the words name; false: said why not.
   bool choose(std::vector<TargetId>& targets);
 
@@ -145,16 +151,17 @@ int BuildTool::targets() {
   }
   if (mode == "rule") {
     if (words_.size() < 2) {  // sources
-      for (TargetId target = 0; target < manifest_.target_count(); ++target)
-        if (manifest_.is_used(target) && manifest_.producer(target) == kNone)
-          console_.out(printable(manifest_.path(target)) + '\n');
+      for (StepId step = 0; step < manifest_.step_count(); ++step)
+        for (const TargetId input : manifest_.all_inputs(step))
+          if (manifest_.producer(input) == kNone) console_.out(printable(manifest_.path(input)) + '\n');
       return kDone;
     }
-    for (StepId step = 0; step < manifest_.step_count(); ++step) {
-      if (manifest_.step(step).rule->name != words_[1]) continue;
-      for (const TargetId output : manifest_.outputs(step))
-        console_.out(printable(manifest_.path(output)) + '\n');
-    }
+    std::vector<std::string_view> made;
+    for (StepId step = 0; step < manifest_.step_count(); ++step)
+      if (manifest_.step(step).rule->name == words_[1])
+        for (const TargetId output : manifest_.outputs(step)) made.push_back(manifest_.path(output));
+    std::sort(made.begin(), made.end());
+    for (const std::string_view path : made) console_.out(printable(path) + '\n');
     return kDone;
   }
   unsigned depth = 1;
@@ -173,6 +180,30 @@ int BuildTool::targets() {
   return kDone;
 }
 
+// What the steps make that take the target so, as often as they do, under a title.
+template <typename Taken>
+void BuildTool::list_steps(const Taken& taken, TargetId target, std::string title) {
+  for (StepId step = 0; step < manifest_.step_count(); ++step) {
+    for (const TargetId one : taken(step)) {
+      if (one != target) continue;
+      console_.out(std::exchange(title, {}));
+      for (const TargetId output : manifest_.outputs(step))
+        console_.out("    " + printable(manifest_.path(output)) + '\n');
+    }
+  }
+}
+
+// What its dyndep file says, where there is one yet; one that cannot be read is told.
+void BuildTool::load_dyndep(StepId step) {
+  const TargetId file = manifest_.step(step).dyndep;
+  if (file == kNone || manifest_.step(step).is_dyndep_loaded) return;
+  build::Ingredients ingredients(*session_.manifest, {});
+  build::Present present(*session_.manifest, *session_.history);
+  build::Plan plan(*session_.manifest, *session_.history, present, ingredients);
+  if (auto loaded = plan.load_dyndep(file); !loaded)
+    console_.err("larder: warning: " + printable(loaded.error().what) + '\n');
+}
+
 int BuildTool::query() {
   std::vector<TargetId> targets;
   if (words_.empty())
@@ -182,6 +213,7 @@ int BuildTool::query() {
     console_.out(printable(manifest_.path(target)) + ":\n");
     const StepId step = manifest_.producer(target);
     if (step != kNone) {
+      load_dyndep(step);
       console_.out("  input: " + std::string(manifest_.step(step).rule->name) + '\n');
       const auto all = manifest_.all_inputs(step);
       const std::size_t first_implicit = manifest_.explicit_inputs(step).size();
@@ -190,16 +222,13 @@ int BuildTool::query() {
         const char* const mark = i >= first_order_only ? "|| " : i >= first_implicit ? "| " : "";
         console_.out("    " + std::string(mark) + printable(manifest_.path(all[i])) + '\n');
       }
+      if (!manifest_.validations(step).empty()) console_.out("  validations:\n");
       for (const TargetId validation : manifest_.validations(step))
-        console_.out("    |@ " + printable(manifest_.path(validation)) + '\n');
+        console_.out("    " + printable(manifest_.path(validation)) + '\n');
     }
     console_.out("  outputs:\n");
-    for (StepId other = 0; other < manifest_.step_count(); ++other) {
-      const auto inputs = manifest_.all_inputs(other);
-      if (std::find(inputs.begin(), inputs.end(), target) == inputs.end()) continue;
-      for (const TargetId output : manifest_.outputs(other))
-        console_.out("    " + printable(manifest_.path(output)) + '\n');
-    }
+    list_steps([&](StepId other) { return manifest_.all_inputs(other); }, target, "");
+    list_steps([&](StepId other) { return manifest_.validations(other); }, target, "  validation for:\n");
   }
   return kDone;
 }
@@ -214,22 +243,19 @@ int BuildTool::commands() {
 
 int BuildTool::compdb() {
   const std::string directory = build::working_directory();
-  Json json;
-  json.begin_array();
+  const auto quoted = [](std::string_view text) { return Json().value(text).take(); };
+  bool is_first = true;
+  console_.out("[");
   for (StepId step = 0; step < manifest_.step_count(); ++step) {
-    if (manifest_.is_phony(step) || manifest_.explicit_inputs(step).empty()) continue;
+    if (manifest_.all_inputs(step).empty()) continue;
     const std::string rule(manifest_.step(step).rule->name);
     if (!words_.empty() && std::find(words_.begin(), words_.end(), rule) == words_.end()) continue;
-    json.begin_object()
-        .member("directory", directory)
-        .member("command", manifest_.value(step, "command"))
-        .member("file", manifest_.path(manifest_.explicit_inputs(step)[0]))
-        .member("output", manifest_.path(manifest_.outputs(step)[0]))
-        .end_object();
-    console_.out(json.take());
+    console_.out(std::string(std::exchange(is_first, false) ? "" : ",") + "\n  {\n    \"directory\": " +
+                 quoted(directory) + ",\n    \"command\": " + quoted(manifest_.value(step, "command")) +
+                 ",\n    \"file\": " + quoted(manifest_.path(manifest_.all_inputs(step)[0])) +
+                 ",\n    \"output\": " + quoted(manifest_.path(manifest_.outputs(step)[0])) + "\n  }");
   }
-  json.end_array();
-  console_.out(std::move(json).text());
+  console_.out("\n]\n");
   return kDone;
 }
 
@@ -259,26 +285,47 @@ int BuildTool::deps() {
 int BuildTool::graph() {
   std::vector<TargetId> targets;
   if (!choose(targets)) return kError;
-  const auto quoted = [&](TargetId target) {
-    std::string text = "\"";
-    for (const char c : printable(manifest_.path(target))) {
-      if (c == '"' || c == '\\') text += '\\';
-      text += c;
+  const auto target_id = [](TargetId target) { return "\"t" + std::to_string(target) + '"'; };
+  const auto step_id = [](StepId step) { return "\"s" + std::to_string(step) + '"'; };
+  const auto label = [](std::string_view text) {
+    std::string quoted;
+    for (const char c : printable(text)) {
+      if (c == '"') quoted += '\\';
+      quoted += c == '\\' ? '/' : c;
     }
-    return text + '"';
+    return " [label=\"" + quoted + '"';
   };
   console_.out(
-      "digraph larder {\nrankdir=\"LR\"\nnode [fontsize=10, shape=box, height=0.25]\nedge [fontsize=10]\n");
-  for (const StepId step : steps_of(manifest_, targets)) {
-    const std::string rule(manifest_.step(step).rule->name);
-    const auto all = manifest_.all_inputs(step);
-    const std::size_t order_only = manifest_.inputs(step).size();
-    for (const TargetId output : manifest_.outputs(step)) {
-      if (all.empty()) console_.out(quoted(output) + '\n');
-      for (std::size_t i = 0; i < all.size(); ++i)
-        console_.out(quoted(all[i]) + " -> " + quoted(output) + " [label=\"" + rule + '"' +
-                     (i >= order_only ? ", style=dotted" : "") + "]\n");
+      "digraph ninja {\nrankdir=\"LR\"\nnode [fontsize=10, shape=box, height=0.25]\nedge [fontsize=10]\n");
+  std::vector<bool> seen_targets;
+  std::vector<bool> seen_steps(manifest_.step_count());
+  std::vector<TargetId> open(targets.rbegin(), targets.rend());
+  while (!open.empty()) {
+    const TargetId target = open.back();
+    open.pop_back();
+    if (seen_targets.size() < manifest_.target_count()) seen_targets.resize(manifest_.target_count());
+    if (seen_targets[target]) continue;
+    seen_targets[target] = true;
+    console_.out(target_id(target) + label(manifest_.path(target)) + "]\n");
+    const StepId step = manifest_.producer(target);
+    if (step == kNone || seen_steps[step]) continue;
+    seen_steps[step] = true;
+    load_dyndep(step);
+    const std::string_view rule = manifest_.step(step).rule->name;
+    const auto inputs = manifest_.all_inputs(step);
+    const auto outputs = manifest_.outputs(step);
+    if (inputs.size() == 1 && outputs.size() == 1) {
+      console_.out(target_id(inputs[0]) + " -> " + target_id(outputs[0]) + label(' ' + std::string(rule)) +
+                   "]\n");
+    } else {
+      console_.out(step_id(step) + label(rule) + ", shape=ellipse]\n");
+      for (const TargetId output : outputs) console_.out(step_id(step) + " -> " + target_id(output) + '\n');
+      const std::size_t order_only = manifest_.inputs(step).size();
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        console_.out(target_id(inputs[i]) + " -> " + step_id(step) + " [arrowhead=none" +
+                     (i >= order_only ? " style=dotted" : "") + "]\n");
     }
+    open.insert(open.end(), inputs.rbegin(), inputs.rend());
   }
   console_.out("}\n");
   return kDone;

@@ -22,7 +22,8 @@ struct Slot {
 
 class Grammar {
  public:
-  // Of the settings and commands that `words` may name: all of them take longer to set up than most commands.
+  // Of the words, with switches joined to their values. What cannot be meant by any of them is left out: most
+  // of what a short command costs is what CLI11 takes in of flags and commands that nobody said.
   explicit Grammar(std::span<const std::string> words);
   Parsed parse(std::span<const std::string> words, const std::string& working_dir);
 
@@ -40,24 +41,22 @@ class Grammar {
   std::map<std::string_view, std::map<std::string_view, Slot>> commands_;
 };
 
-// Whether one of the words may be the setting's flag, with its value or without.
-bool may_name(std::span<const std::string> words, const Row& row) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    if (!word.starts_with("--")) return false;
-    word.remove_prefix(2);
-    return word.starts_with(row.name) || (word.starts_with("no-") && word.substr(3).starts_with(row.name));
-  });
-}
-
 Grammar::Grammar(std::span<const std::string> words) {
+  const auto is_word = [&](std::string_view text) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return word == text; });
+  };
+  const auto is_said = [&](const std::string& flag) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const std::string& word) { return word.starts_with(flag); });
+  };
   app_.set_help_flag();
   app_.allow_extras();
   app_.require_subcommand(0, 1);
   for (const Argument& argument : shared_arguments()) add(app_, argument, shared_[argument.name]);
   for (const Row& row : settings::table()) {
-    if (!may_name(words, row)) continue;
-    Slot& slot = settings_[row.name];
     const std::string flag = settings::flag(row);
+    if (!is_said(flag) && !is_said("--no-" + std::string(row.name))) continue;
+    Slot& slot = settings_[row.name];
     if (row.kind == Kind::boolean) {
       slot.option = app_.add_flag(flag + "{on},--no-" + std::string(row.name) + "{off}", slot.texts, "");
     } else {
@@ -66,7 +65,7 @@ Grammar::Grammar(std::span<const std::string> words) {
     slot.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   for (const Command* command : commands()) {
-    if (std::find(words.begin(), words.end(), command->name) == words.end()) continue;
+    if (!is_word(command->name)) continue;
     CLI::App* sub = app_.add_subcommand(std::string(command->name));
     sub->set_help_flag();
     sub->allow_extras();
@@ -225,9 +224,7 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
   Parsed parsed;
   try {
     // CLI11 takes them from the back.
-    std::vector<std::string> joined = with_joined_switches(words);
-    std::reverse(joined.begin(), joined.end());
-    app_.parse(std::move(joined));
+    app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     parsed.complaint = {"the command line does not fit", error.what(), "see `larder help`"};
   }
@@ -250,9 +247,9 @@ Parsed Grammar::parse(std::span<const std::string> words, const std::string& wor
     if (parsed.command->has_json) take(kJsonArgument, slots.at(kJsonArgument.name), parsed);
   }
   for (const Row& row : settings::table()) {
-    const auto slot = settings_.find(row.name);
-    if (slot == settings_.end()) continue;
-    for (const std::string& text : slot->second.texts) take_setting(row, text, working_dir, parsed);
+    const auto said = settings_.find(row.name);
+    if (said == settings_.end()) continue;
+    for (const std::string& text : said->second.texts) take_setting(row, text, working_dir, parsed);
   }
   return parsed;
 }
@@ -292,7 +289,8 @@ std::span<const std::string> own_words(std::span<const std::string> words) {
 }
 
 Parsed parse(std::span<const std::string> words, const std::string& working_dir) {
-  return Grammar(words).parse(words, working_dir);
+  const std::vector<std::string> joined = with_joined_switches(words);
+  return Grammar(joined).parse(joined, working_dir);
 }
 
 }  // namespace larder::tool

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "build/stand_in.hpp"
 #include "build/text_file.hpp"
 #include "build/write_file.hpp"
 
@@ -216,7 +217,7 @@ Build::Job Build::describe(StepId step, const std::string& command) {
   present_.look(inputs);
   for (const TargetId input : inputs) {
     const StepId producer = manifest_.producer(input);
-    job.inputs.push_back(present_[input]);
+    job.inputs.push_back(taken_content(manifest_, history_, present_, input));
     if (producer == kNone || !manifest_.is_phony(producer)) job.watched.push_back(input);
   }
   job.targets = std::move(inputs);

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "build/text_file.hpp"
+#include "build/thin_archive.hpp"
 #include "larder/recipe.hpp"
 
 namespace larder::build {
@@ -30,21 +32,28 @@ Digest digest_of_number(std::uint64_t number, unsigned mark) noexcept {
   return marked(format::checksum(as_bytes({reinterpret_cast<const char*>(&number), sizeof number})), mark);
 }
 
-std::optional<Digest> digest_of_file(int fd, std::size_t size) noexcept {
+// `is_thin`: it begins as a thin archive does.
+std::optional<Digest> digest_of_file(int fd, std::size_t size, bool& is_thin) noexcept {
   alignas(64) static thread_local std::array<std::byte, kReadAtOnce> buffer;
   std::size_t have = 0;
+  const auto look = [&] { is_thin = as_text({buffer.data(), have}).starts_with(kThinArchive); };
   // A small file is there after one read, and a second one that finds its end.
   while (have < buffer.size()) {
     const ssize_t got = ::read(fd, buffer.data() + have, buffer.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;
-    if (got == 0) return format::checksum({buffer.data(), have});
+    if (got == 0) {
+      look();
+      return format::checksum({buffer.data(), have});
+    }
     have += static_cast<std::size_t>(got);
     if (have == size && size < buffer.size()) {
+      look();
       // The length is as it was told: a writer who goes on will move the change time.
       return format::checksum({buffer.data(), have});
     }
   }
+  look();
   format::RunningChecksum running;
   running.add({buffer.data(), have});
   for (;;) {
@@ -54,6 +63,25 @@ std::optional<Digest> digest_of_file(int fd, std::size_t size) noexcept {
     if (got == 0) return running.result();
     running.add({buffer.data(), static_cast<std::size_t>(got)});
   }
+}
+
+// With what its members hold; of an archive that cannot be read as one, its own.
+Digest digest_with_members(const char* path, const Digest& own) {
+  const Result<std::string> bytes = read_text_file(path);
+  const auto members = bytes ? thin_members(path, *bytes) : std::nullopt;
+  if (!members) return own;
+  std::string all(reinterpret_cast<const char*>(&own), sizeof own);
+  for (const std::string& member : *members) {
+    const int fd = ::open(member.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status {};
+    bool is_thin = false;  // no archive is a member of another
+    Digest held;           // nothing, of one that is missing
+    if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+      held = digest_of_file(fd, static_cast<std::size_t>(status.st_size), is_thin).value_or(Digest{});
+    if (fd >= 0) ::close(fd);
+    all.append(reinterpret_cast<const char*>(&held), sizeof held);
+  }
+  return marked(format::checksum(as_bytes(all)), 7);
 }
 
 Digest digest_of_directory(const char* path) {
@@ -145,9 +173,11 @@ Digested digest(const char* path, bool as_output) noexcept {
   result.is_settled = is_settled(result.seen.print, now);
   if (S_ISREG(status.st_mode)) {
     result.seen.kind = Kind::file;
-    const auto bytes = digest_of_file(fd, static_cast<std::size_t>(status.st_size));
+    bool is_thin = false;
+    const auto bytes = digest_of_file(fd, static_cast<std::size_t>(status.st_size), is_thin);
     if (bytes) {
-      result.digest = marked(*bytes, (status.st_mode & 0111) != 0 ? 1 : 0);  // as digest_of_bytes
+      result.digest = marked(is_thin ? digest_with_members(path, *bytes) : *bytes,
+                             (status.st_mode & 0111) != 0 ? 1 : 0);  // as digest_of_bytes
     } else {
       result.digest = digest_of_number(static_cast<std::uint64_t>(errno), 5);
       result.is_settled = false;

@@ -60,9 +60,10 @@ struct Digested {
   Digest digest;
   bool is_settled = false;
 };
-// Of a file: its bytes and whether it may be executed. Of a directory: the names in it, or where `as_output`
-// that it is one. Of a link that leads nowhere: its text. Of anything else: which device it is; it is never
-// read. A file that cannot be read has the digest of its errno. `missing` when there is nothing.
+// Of a file: its bytes and whether it may be executed; of a thin archive its members', too. Of a directory:
+// the names in it, or where `as_output` that it is one. Of a link that leads nowhere: its text. Of anything
+// else: which device it is; it is never read. A file that cannot be read has the digest of its errno.
+// `missing` when there is nothing.
 Digested digest(const char* path, bool as_output) noexcept;
 
 // What digest() says of a file that holds `bytes`.

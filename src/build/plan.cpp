@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "build/dyndep.hpp"
+#include "build/stand_in.hpp"
 #include "build/text_file.hpp"
 
 namespace larder::build {
@@ -130,7 +131,7 @@ void Plan::set_alias(StepId step) {
   std::string digests;
   bool is_known = true;
   for (const TargetId input : inputs) {
-    const ContentId content = present_.is_looked(input) ? present_[input] : kMissing;
+    const ContentId content = present_.is_looked(input) ? taken(input) : kMissing;
     if (content == kMissing) {
       is_known = false;
       break;
@@ -194,6 +195,10 @@ Verdict Plan::judge_generator(StepId step, const Run* run) {
   return {};
 }
 
+ContentId Plan::taken(TargetId input) {
+  return taken_content(manifest_, history_, present_, input);
+}
+
 Verdict Plan::judge_with(StepId step, bool some_are_open) {
   const Verdict verdict = judge_by_content(step, some_are_open);
   if (verdict.must_run() || !is_forced_ || manifest_.is_set(step, "generator")) return verdict;
@@ -225,7 +230,7 @@ Verdict Plan::judge_by_content(StepId step, bool some_are_open) {
         return {Cause::inputs_changed, inputs[i], kNone, kNone};
       continue;
     }
-    const ContentId now = present_[inputs[i]];
+    const ContentId now = taken(inputs[i]);
     if (now == kMissing) return {Cause::always, inputs[i], kNone, kNone};
     if (now == run->inputs[i]) continue;
     if (history_[run->inputs[i]].target != inputs[i]) return {Cause::inputs_changed, inputs[i], kNone, kNone};

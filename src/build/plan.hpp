@@ -130,6 +130,7 @@ class Plan {
   Verdict judge_by_content(StepId step, bool some_are_open);
   bool is_open(TargetId target) const noexcept;
   void set_alias(StepId step);
+  ContentId taken(TargetId input);
   bool is_alias_taken(StepId step) const noexcept;
   void connect();
   std::vector<StepId> touched_and_behind();

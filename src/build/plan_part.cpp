@@ -57,7 +57,7 @@ void Plan::keep() {
   heard_.resize(targets, kNone);
   for (std::size_t target = heard; target < targets; ++target)
     if (present_.is_looked(static_cast<TargetId>(target)))
-      heard_[target] = present_[static_cast<TargetId>(target)];
+      heard_[target] = taken(static_cast<TargetId>(target));
 }
 
 void Plan::touch(StepId step) {
@@ -80,7 +80,7 @@ void Plan::touch_consumers(TargetId target) {
 void Plan::touch_behind(StepId step) {
   for (const TargetId output : manifest_.outputs(step)) {
     if (output >= heard_.size()) heard_.resize(manifest_.target_count(), kNone);
-    const ContentId now = present_.is_looked(output) ? present_[output] : kNone;
+    const ContentId now = present_.is_looked(output) ? taken(output) : kNone;
     if (heard_[output] == now) continue;
     heard_[output] = now;
     touch_consumers(output);

@@ -493,6 +493,7 @@ END
 LD_PRELOAD=$odd_system LARDER_TEST_HASTE=300 expect 2 ""
 grep -q "kill $(cat pid)\$" out || fail "no advice"
 [ "$(grep -c 'still run' out)" -eq 2 ] || fail "not told, or too often"
+: >out # what the build before said is not what this one says
 "$larder" build >out 2>&1 &
 second=$!
 until grep -q 'still run' out; do kill -0 $second || fail "it does not wait"; done
@@ -651,6 +652,49 @@ echo three >b
 expect 0 "gen x y"
 [ "$(cat side)" = three ] || fail "side is stale"
 
+# A stamp says that its step ran and no more: whoever takes it reads what is behind it.
+begin "what takes an empty output runs when what that was made of changed" <<'END'
+rule stamp
+  command = echo $out >>ran; cp a beside; : >$out
+rule read
+  command = echo $out >>ran; cat beside >$out
+build stamp: stamp a
+build of_stamp: stamp stamp
+build group: phony of_stamp
+build x: read | group
+END
+expect 0 "of_stamp stamp x"
+expect 0 ""
+touch stamp of_stamp x a
+expect 0 ""
+echo two >a
+expect 0 "of_stamp stamp x"
+[ "$(cat x)" = two ] || fail "x is stale"
+expect 0 ""
+rm stamp
+expect 0 "stamp"
+expect 0 ""
+
+begin "a thin archive is what its members are" <<'END'
+rule archive
+  command = echo $out >>ran; rm -f $out; ar crDT $out $in
+rule read
+  command = echo $out >>ran; ar p $in >$out
+build sub/a: r a
+build sub/b: r b
+build lib.a: archive sub/a sub/b
+build x: read lib.a
+END
+expect 0 "lib.a sub/a sub/b x"
+expect 0 ""
+cp lib.a before
+echo ONE >a
+expect 0 "lib.a sub/a x"
+cmp lib.a before || fail "the archive holds more than names"
+[ "$(head -n 1 x)" = ONE ] || fail "x is stale"
+touch lib.a sub/a
+expect 0 ""
+
 begin "validations run, and hold nothing up" <<'END'
 rule bad
   command = echo $out >>ran; false
@@ -741,7 +785,7 @@ expect 0 "x y"
 "$larder" build -t query x >out 2>&1 && grep -q '^    y$' out || fail "query"
 "$larder" build -t commands y >out 2>&1 && [ "$(wc -l <out)" -eq 2 ] || fail "commands"
 "$larder" build -t compdb >out 2>&1 && python3 -c 'import json; assert len(json.load(open("out"))) == 2' || fail "compdb"
-"$larder" build -t graph >out 2>&1 && grep -q '"x" -> "y"' out || fail "graph"
+"$larder" build -t graph >out 2>&1 && [ "$(grep -c 'label="' out)" -eq 5 ] || fail "graph"
 "$larder" build -t clean -n >out 2>&1 && [ -e x ] || fail "clean -n removed something"
 "$larder" build -t clean >out 2>&1 && [ ! -e x ] && [ ! -e y ] && [ -e a ] || fail "clean"
 "$larder" build -t deps x >out 2>&1 || fail "deps"
@@ -750,6 +794,9 @@ expect 0 "x y"
 begin "-C and -f" <<'END'
 build x: r a
 END
+expect 2 "" -f none.ninja
+grep -q "open none.ninja in $work: there is no such file" out && grep -q '^  why: .*manifest' out &&
+  grep -q '^  try: .*-C .*-f' out || fail "a manifest that is missing is not explained"
 mkdir sub && mv a build.ninja sub/ && mv sub/build.ninja sub/other.ninja
 "$larder" build -C sub -f other.ninja >out 2>&1 || fail "-C"
 grep -q 'Entering directory' out || fail "the directory is not told"
