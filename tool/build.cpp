@@ -37,9 +37,10 @@ constexpr Argument kBuildArguments[] = {
     {"--no-restore", "", "run what is due, restore nothing and keep nothing for others"},
     {"--root", "DIR",
      "what is made below this directory serves other checkouts; default: the repository's top"},
-    {"--trace", "", "watch which files commands name; tell of writes that no step declares"},
+    {"--trace", "", "watch which files all commands name, not only those whose products could be kept"},
+    {"--no-trace", "", "watch no command; only compilations are restored and kept"},
     {"--no-watch", "", "build here, though a running watch could"},
-    {"--strict", "", "as --trace; such a write fails its step, and undeclared reads are told, too"},
+    {"--strict", "", "as --trace; a write that no step declares fails its step, undeclared reads are told"},
     {"--generated", "", "with -t clean: remove the manifest's own outputs, too", {}, false, false, 'g'},
     {"--rules", "", "with -t clean: the words are rules, not targets", {}, false, false, 'r'},
     {"TARGET", "", "what to build, or the tool's words; the manifest's defaults without", {}, false, true},
@@ -66,7 +67,7 @@ class BuildCommand {
   Console& console_;
   build::BuildOptions options_;
   std::optional<build::ProductCache> products_;
-  std::optional<trace::Tracer> tracer_;
+  std::optional<build::Tracing> tracing_;
   std::unique_ptr<build::Jobserver> jobserver_;
   build::StopSignals* signals_ = nullptr;
   build::BuildLock lock_;
@@ -87,30 +88,41 @@ std::optional<int> BuildCommand::find_products() {
   return std::nullopt;
 }
 
-// --strict promises what cannot be had without a tracer; --trace does what it can.
+// --strict promises what cannot be had without a tracer; --trace does what it can, and says when that is
+// nothing. By itself a build asks for a tracer when the first command is to be traced.
 std::optional<int> BuildCommand::trace() {
-  options_.is_strict = call_.has("--strict");
-  if (!options_.is_strict && !call_.has("--trace")) return std::nullopt;
+  const bool is_strict = call_.has("--strict");
+  const bool is_asked = is_strict || call_.has("--trace");
+  if (call_.has("--no-trace")) {
+    if (is_asked)
+      return call_.refuse("--no-trace cannot be said here", "the command line asks for a trace, too",
+                          "leave one of them out");
+    return std::nullopt;
+  }
+  if (!is_asked && options_.products == nullptr) return std::nullopt;
   auto root = build::Root::find(std::string(call_.value("--root")));
+  if (!root && !is_asked) return std::nullopt;
   if (!root)
     return call_.refuse("commands cannot be traced", root.error().what,
                         "name the directory that the project lies in with --root");
-  tracer_.emplace();
-  if (const std::string& why = tracer_->why_not(); !why.empty()) {
-    if (options_.is_strict)
+  tracing_.emplace(is_asked ? build::Tracing::Extent::all : build::Tracing::Extent::cacheable, is_strict,
+                   root->directory());
+  options_.tracing = &*tracing_;
+  if (!is_asked) return std::nullopt;
+  if (const std::string& why = tracing_->why_not(); !why.empty()) {
+    if (is_strict)
       return call_.refuse("--strict cannot be kept here", why,
                           "build without it, or outside of what keeps larder from tracing");
     console_.err("larder: warning: commands are not traced: " + why + '\n');
-    return std::nullopt;
+    options_.tracing = nullptr;
   }
-  options_.tracer = &*tracer_;
-  options_.tree = root->directory();
   return std::nullopt;
 }
 
 // What only this process can do; empty: a watch may be asked.
 std::string BuildCommand::why_alone() const {
-  for (const std::string_view flag : {"--no-watch", "--dry-run", "--check", "--trace", "--strict", "--root"})
+  for (const std::string_view flag :
+       {"--no-watch", "--dry-run", "--check", "--trace", "--no-trace", "--strict", "--root"})
     if (call_.has(flag)) return std::string(flag) + " was said";
   if (options_.keeps_depfiles || options_.keeps_responses) return "files are to be kept";
   if (jobserver_ != nullptr) return "a jobserver says how much may run";

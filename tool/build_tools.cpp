@@ -272,11 +272,16 @@ int BuildTool::deps() {
       if (!words_.empty()) console_.out(printable(manifest_.path(target)) + ": nothing is known\n");
       continue;
     }
-    if (run->discovered.empty() && words_.empty()) continue;
-    console_.out(printable(manifest_.path(target)) + ": #deps " + std::to_string(run->discovered.size()) +
-                 '\n');
-    for (const build::ContentId content : run->discovered)
-      console_.out("    " + printable(manifest_.path((*session_.history)[content].target)) + '\n');
+    std::string read;
+    unsigned count = 0;
+    for (const build::ContentId content : run->discovered) {
+      const build::Content& known = (*session_.history)[content];
+      if (known.digest == build::kNotThere || known.digest == build::kSomethingThere) continue;
+      read += "    " + printable(manifest_.path(known.target)) + '\n';
+      ++count;
+    }
+    if (count == 0 && words_.empty()) continue;
+    console_.out(printable(manifest_.path(target)) + ": #deps " + std::to_string(count) + '\n' + read);
     console_.out("\n");
   }
   return kDone;

@@ -46,7 +46,8 @@ Build::Build(Manifest& manifest, History& history, Log& log, Ingredients& ingred
     restorer_ = std::make_unique<Restorer>(manifest, history, present_, plan_, ingredients, signals,
                                            *options.products);
   }
-  if (options.tracer != nullptr) undeclared_ = std::make_unique<Undeclared>(manifest, options.tree);
+  if (options.tracing != nullptr)
+    undeclared_ = std::make_unique<Undeclared>(manifest, options.tracing->tree());
 }
 
 // What is known to be left of those that run shrinks as they do.
@@ -270,10 +271,11 @@ void Build::start(StepId step) {
     BuildListener::Counts at = counts();
     ++at.running;
     listener_.on_start(step, at);
-    // A generator may write what it likes.
-    trace::Tracer* const tracer = manifest_.is_set(step, "generator") ? nullptr : options_.tracer;
-    const Result<void> started =
-        processes_.start(static_cast<unsigned>(number), command, on_console, inherited_fd(), tracer);
+    trace::Tracer* const tracer = is_traced(step) ? &options_.tracing->tracer() : nullptr;
+    const bool sees_links = tracer == nullptr || !is_compiler_call(command);
+    jobs_[number]->sees_links = sees_links;
+    const Result<void> started = processes_.start(static_cast<unsigned>(number), command, on_console,
+                                                  inherited_fd(), tracer, sees_links);
     if (started) return;
     trouble = started.error().what;
   }
@@ -348,6 +350,12 @@ Result<void> Build::finish(Processes::Ended ended) {
   }
   left_ms_ -= std::min(left_ms_, expected);
   job.report = std::move(ended.report);
+  if (job.report && job.report->lacked_rights && options_.tracing->extent() == Tracing::Extent::cacheable) {
+    untraced_.insert(step);
+    plan_.set_state(step, State::unwanted);
+    needs_plan_ = true;
+    return {};
+  }
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
   if (changes_ != nullptr && !plan_.take_discovered(step)) needs_whole_ = true;

@@ -16,6 +16,7 @@
 #include "build/processes.hpp"
 #include "build/restorer.hpp"
 #include "build/seal.hpp"
+#include "build/tracing.hpp"
 #include "build/undeclared.hpp"
 #include "build/watches.hpp"
 
@@ -31,9 +32,7 @@ struct BuildOptions {
   bool keeps_depfiles = false;
   bool keeps_responses = false;
   ProductCache* products = nullptr;  // what commands make is restored from there; null: every command runs
-  trace::Tracer* tracer = nullptr;   // commands are traced; null: none is. PRECONDITION: it can
-  std::string tree;                  // the project's directory, for what is traced
-  bool is_strict = false;            // what is written and not declared fails its step
+  Tracing* tracing = nullptr;        // commands are traced; null: none is
 };
 
 // Hears what a build does.
@@ -143,7 +142,12 @@ class Build {
     std::string response;
     std::shared_ptr<Restorer::Asked> asked;  // null: its product is not kept
     std::optional<trace::Report> report;     // none: it was not traced
+    bool sees_links = true;                  // as trace::Launch
     std::string why_not_kept;                // by what it was seen to do; empty: nothing
+    std::vector<TargetId> ghosts;            // what it looked for and is not there
+    std::vector<TargetId> looked;            // what it only looked at
+    std::string came;         // what it had looked for in vain, and is there now; empty: nothing
+    std::vector<Mark> marks;  // what else it was seen to depend on
   };
   struct Urgent {
     std::uint32_t urgency;
@@ -183,6 +187,8 @@ class Build {
   // Holds what a command was seen to do against what its step declares: what it read is discovered.
   void heed_report(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
   bool is_made_of(TargetId target, StepId step) const;
+  void keep_from_others(Job& job, const Undeclared::Found& found);
+  bool is_traced(StepId step);
   void remove_halves(const Job& job);
   void remove_dropped_outputs(StepId step, std::span<const ContentId> before);
   void interrupt();
@@ -219,6 +225,8 @@ class Build {
   std::vector<std::uint8_t> attempts_;     // by step, as far as any had to run
   std::vector<bool> ran_;                  // the same
   std::unordered_set<StepId> unrecorded_;  // ended well and would run again in a build that begins anew
+  std::unordered_set<StepId> untraced_;    // could not do traced what they can untraced
+  bool is_untraced_told_ = false;
   std::unordered_set<std::string> parents_;
   Result<void> trouble_;
   unsigned failures_ = 0;

@@ -47,6 +47,11 @@ std::int64_t file_clock_ns() noexcept;
 // Whether no later write can leave `print` as it is, when `now_ns` was read before the file was.
 bool is_settled(const Fingerprint& print, std::int64_t now_ns) noexcept;
 
+// Stands, among what a step was found to read, for that nothing was there. No content has it.
+inline constexpr Digest kNotThere{.low = 0x6e6f742074686572, .high = 0x652e2e2e2e2e2e2e};
+// The same for that something was, whatever it holds.
+inline constexpr Digest kSomethingThere{.low = 0x6974207761732074, .high = 0x686572652e2e2e2e};
+
 enum class Kind : std::uint8_t { missing, file, directory, other };
 struct Seen {
   Kind kind = Kind::missing;

@@ -17,6 +17,7 @@ struct Unsure {
   std::string_view why;
   bool counts_in_system;
 };
+// What counts in the system's files, too, is the clock; the others matter where no trace tells of them.
 constexpr Unsure kUnsure[] = {
     {"__DATE__", "uses __DATE__, which is different each time", true},
     {"__TIME__", "uses __TIME__, which is different each time", true},
@@ -26,10 +27,14 @@ constexpr Unsure kUnsure[] = {
     {".include", "takes in a file by .include that no depfile tells", false},
 };
 
-std::string_view why_unsure(std::string_view path, std::string_view text) noexcept {
-  for (const Unsure& each : kUnsure)
+std::string_view why_unsure(std::string_view path, std::string_view text, bool is_traced) noexcept {
+  // A program may know these words without using them.
+  if (is_traced && text.starts_with("\177ELF")) return {};
+  for (const Unsure& each : kUnsure) {
+    if (is_traced && !each.counts_in_system) continue;
     if ((each.counts_in_system || !path.starts_with(kPackagesPlace)) && text.find(each.word) != text.npos)
       return each.why;
+  }
   return {};
 }
 
@@ -72,7 +77,7 @@ const FileProof& FileProofs::look(const std::string& path, ContentId content) {
   if (!read_bytes(path, bytes, mode)) return proof;
   if (digest_of_bytes(as_bytes(bytes), (mode & 0111) != 0) != history_[content].digest) return proof;
   proof.digest = canonical::digest_of(as_bytes(bytes));
-  proof.why_not = why_unsure(path, bytes);
+  proof.why_not = why_unsure(path, bytes, reader_ == Reader::traced);
   proof.is_known = true;
   return proof;
 }

@@ -20,7 +20,9 @@ struct FileProof {
 
 class FileProofs {
  public:
-  explicit FileProofs(const History& history) noexcept : history_(history) {}
+  // Of what a depfile, or a trace, tells all files that are read.
+  enum class Reader : std::uint8_t { known, traced };
+  FileProofs(const History& history, Reader reader) noexcept : history_(history), reader_(reader) {}
   // Of the content that `path` has at present.
   const FileProof& look(const std::string& path, ContentId content);
   // Learns what a closure knows of a file, if its stamp and content are those at present.
@@ -28,6 +30,7 @@ class FileProofs {
 
  private:
   const History& history_;
+  Reader reader_;
   std::unordered_map<ContentId, FileProof> proofs_;
 };
 

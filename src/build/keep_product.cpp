@@ -68,18 +68,10 @@ std::string Restorer::root_in(const Asked& asked, const format::StepProduct& pro
   return why;
 }
 
-// The newest in front, one for each set of paths.
 void Restorer::keep_closure(Cache& cache, const Asked& asked, const std::vector<TargetId>& discovered) {
   std::deque<std::string> names;
   format::FileClosures kept;
   format::FileClosure mine;
-  std::unordered_map<std::string_view, std::uint32_t> numbers;
-  const auto number = [&](const format::KnownFile& file) {
-    const auto [place, is_new] =
-        numbers.try_emplace(file.path, static_cast<std::uint32_t>(kept.files.size()));
-    if (is_new) kept.files.push_back(file);
-    return place->second;
-  };
   for (const TargetId target : discovered) {
     const ContentId content = present_[target];
     format::KnownFile file;
@@ -90,23 +82,37 @@ void Restorer::keep_closure(Cache& cache, const Asked& asked, const std::vector<
     const History::Known* const known = history_.known(target);
     if (known != nullptr && known->content == content && known->print == present_.print(target))
       file.stamp = to_stamp(present_.whole_print(target));
-    mine.uses.push_back({number(file), true});
+    mine.uses.push_back({static_cast<std::uint32_t>(kept.files.size()), true});
+    kept.files.push_back(file);
   }
+  kept.closures.push_back(std::move(mine));
+  keep_closures(cache, asked, std::move(kept));
+}
+
+// The newest in front, one for each set of paths.
+void Restorer::keep_closures(Cache& cache, const Asked& asked, format::FileClosures kept) {
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < kept.files.size(); ++i) numbers.try_emplace(kept.files[i].path, i);
+  const auto number = [&](const format::KnownFile& file) {
+    const auto [place, is_new] =
+        numbers.try_emplace(file.path, static_cast<std::uint32_t>(kept.files.size()));
+    if (is_new) kept.files.push_back(file);
+    return place->second;
+  };
   const auto set_of = [](const format::FileClosures& all, const format::FileClosure& closure) {
     std::vector<std::string_view> paths;
     for (const format::FileUse& use : closure.uses) paths.push_back(all.files[use.file].path);
     std::sort(paths.begin(), paths.end());
     return paths;
   };
-  const auto mine_set = set_of(kept, mine);
-  kept.closures.push_back(std::move(mine));
+  const auto mine_set = set_of(kept, kept.closures[0]);
   const auto before = format::decode_file_closures(asked.closures.view());
   for (const format::FileClosure& closure : before ? before->closures : std::vector<format::FileClosure>()) {
     if (kept.closures.size() == format::kClosuresMax || set_of(*before, closure) == mine_set) continue;
     if (kept.files.size() + closure.uses.size() > format::kFilesMax) continue;
     format::FileClosure again;
     for (const format::FileUse& use : closure.uses)
-      again.uses.push_back({number(before->files[use.file]), true});
+      again.uses.push_back({number(before->files[use.file]), use.is_read});
     kept.closures.push_back(std::move(again));
   }
   if (kept.files.size() > format::kFilesMax) return;
@@ -118,14 +124,16 @@ std::string Restorer::keep(const Asked& asked, const Outcome& outcome) {
   if (!asked.why_not.empty()) return asked.why_not;
   Cache* const cache = products_.open();
   if (cache == nullptr) return "the store cannot be used: " + products_.trouble();
-  if (!outcome.has_depfile) return "its command wrote no depfile";
+  if (!asked.is_traced && !outcome.has_depfile) return "its command wrote no depfile";
   for (const TargetId target : outcome.discovered)
     if (present_[target] == kMissing) return path(target) + ", which its depfile names, is missing";
   for (const auto* const files : {&asked.files, &outcome.discovered})
     for (const TargetId target : *files)
       if (!is_still(target)) return path(target) + " changed while its command ran";  // R1
   std::string why;
-  const auto recipe = whole_recipe(asked, outcome.discovered, outcome.began_ns, why);
+  const std::vector<Mark> marks = asked.is_traced ? marks_of(outcome) : std::vector<Mark>();
+  const auto recipe = asked.is_traced ? traced_recipe(asked, marks, outcome.began_ns, why)
+                                      : whole_recipe(asked, outcome.discovered, outcome.began_ns, why);
   if (!recipe) return why;
 
   const auto outputs = manifest_.outputs(asked.step);
@@ -166,7 +174,10 @@ std::string Restorer::keep(const Asked& asked, const Outcome& outcome) {
                    {.log = {}, .texts = {}, .replace = true});
   }
   if (!is_kept) return "the store did not take it; `larder doctor` says more";
-  keep_closure(*cache, asked, outcome.discovered);
+  if (asked.is_traced)
+    keep_marks(*cache, asked, marks);
+  else
+    keep_closure(*cache, asked, outcome.discovered);
   return {};
 }
 

@@ -78,18 +78,6 @@ std::string_view name_of(std::string_view path) {
   return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-// gcc, x86_64-linux-gnu-g++-12, clang++-14, cc.
-bool is_compiler_name(std::string_view name) {
-  const std::size_t dash = name.rfind('-');
-  if (dash != name.npos && dash + 1 < name.size() &&
-      name.find_first_not_of("0123456789.", dash + 1) == name.npos)
-    name = name.substr(0, dash);
-  const std::size_t prefix = name.rfind('-');
-  if (prefix != name.npos) name = name.substr(prefix + 1);
-  return name == "cc" || name == "c++" || name == "gcc" || name == "g++" || name == "clang" ||
-         name == "clang++";
-}
-
 bool is_elf(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -121,6 +109,22 @@ void sort_once(std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+bool is_compiler_name(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash != name.npos && dash + 1 < name.size() &&
+      name.find_first_not_of("0123456789.", dash + 1) == name.npos)
+    name = name.substr(0, dash);
+  const std::size_t prefix = name.rfind('-');
+  if (prefix != name.npos) name = name.substr(prefix + 1);
+  return name == "cc" || name == "c++" || name == "gcc" || name == "g++" || name == "clang" ||
+         name == "clang++";
+}
+
+bool is_compiler_program(const std::string& path) {
+  const std::string real = real_path(path.c_str());
+  return !path.empty() && is_compiler_name(name_of(real)) && is_elf(real);
+}
 
 std::string KnownCommands::output_of(const std::string& command) {
   Processes processes(signals_);
@@ -178,9 +182,7 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
     ++at;
   }
   const std::string compiler = at < words->size() ? find_program((*words)[at]) : "";
-  const std::string real = real_path(compiler.c_str());
-  if (compiler.empty() || !is_compiler_name(name_of(compiler)) || !is_compiler_name(name_of(real)) ||
-      !is_elf(real))
+  if (!is_compiler_name(name_of(compiler)) || !is_compiler_program(compiler))
     return unknown("what " + (at < words->size() ? (*words)[at] : command) +
                    " reads and writes is not known");
   for (const char* const name : {"DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})

@@ -6,12 +6,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "build/processes.hpp"
 
 namespace larder::build {
+
+// gcc, x86_64-linux-gnu-g++-12, clang++-14, cc.
+bool is_compiler_name(std::string_view name);
+// Whether the program that `path` leads to is one by that name, too, and no script.
+bool is_compiler_program(const std::string& path);
 
 struct KnownCommand {
   std::string why_not;                // why it is not known; empty: it is

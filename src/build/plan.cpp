@@ -248,7 +248,7 @@ Verdict Plan::judge_by_content(StepId step, bool some_are_open) {
     const TargetId target = history_[before].target;
     if (some_are_open && is_open(target)) continue;
     if (!present_.is_looked(target)) present_.look(std::span(&target, 1));
-    if (present_[target] != before) return {Cause::input_changed, target, before, present_[target]};
+    if (!present_.is_as(before)) return {Cause::input_changed, target, before, present_[target]};
   }
   return {};
 }
@@ -417,9 +417,10 @@ std::string Plan::explain(StepId step, const Verdict& verdict) const {
   std::string output(manifest_.path(manifest_.outputs(step)[0]));
   const std::string target = verdict.target == kNone ? output : std::string(manifest_.path(verdict.target));
   const auto content = [&](ContentId id) {
-    return id == kNone      ? std::string("unknown")
-           : id == kMissing ? std::string("missing")
-                            : hex(history_[id].digest).substr(0, 12);
+    return id == kNone                                          ? std::string("unknown")
+           : id == kMissing || history_[id].digest == kNotThere ? std::string("missing")
+           : history_[id].digest == kSomethingThere             ? std::string("there")
+                                                                : hex(history_[id].digest).substr(0, 12);
   };
   const std::string change = " (" + content(verdict.before) + " -> " + content(verdict.after) + ')';
   switch (verdict.cause) {

@@ -31,6 +31,14 @@ class Present {
   bool is_looked(TargetId target) const noexcept { return target < now_.size() && now_[target] != kNone; }
   // kMissing, or the content. PRECONDITION: is_looked.
   ContentId operator[](TargetId target) const noexcept { return now_[target]; }
+  // Whether what a run was found to read is still as it was; that it was there, or not, counts as well.
+  // PRECONDITION: its target is_looked.
+  bool is_as(ContentId before) const noexcept {
+    const Content& content = history_[before];
+    const ContentId now = now_[content.target];
+    if (content.digest == kSomethingThere) return now != kMissing;
+    return content.digest == kNotThere ? now == kMissing : now == before;
+  }
   // As it was when it was looked at, or when it was found to be the same later; all zero of what is missing.
   Imprint print(TargetId target) const noexcept;
   // Looks again: the fingerprint itself, all zero when it is another by now.

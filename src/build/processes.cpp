@@ -66,13 +66,14 @@ class Launch {
     return spawn(&pid, words[0].c_str(), &actions_, &attributes_, arguments.data(), environ);
   }
   int run_traced(pid_t& pid, const std::vector<std::string>& words, bool by_path, trace::Tracer& tracer,
-                 std::unique_ptr<trace::Tracer::Command>& traced) const {
+                 bool sees_links, std::unique_ptr<trace::Tracer::Command>& traced) const {
     trace::Tracer::Started started = tracer.start({.words = words,
                                                    .is_in_path = by_path,
                                                    .mask = &mask_,
                                                    .input_fd = output_fd_ < 0 ? -1 : null_fd_,
                                                    .output_fd = output_fd_,
-                                                   .inherited_fd = inherited_});
+                                                   .inherited_fd = inherited_,
+                                                   .sees_links = sees_links});
     pid = started.pid;
     traced = std::move(started.command);
     return started.error;
@@ -136,7 +137,7 @@ int Processes::null_fd() {
 }
 
 Result<void> Processes::start(unsigned number, const std::string& command, bool on_console, int inherited,
-                              trace::Tracer* tracer) {
+                              trace::Tracer* tracer, bool sees_links) {
   std::array<int, 2> ends = {-1, -1};
   if (!on_console && ::pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(Code::out_of_resources, std::string("make a pipe: ") + std::strerror(errno));
@@ -145,7 +146,7 @@ Result<void> Processes::start(unsigned number, const std::string& command, bool 
   std::unique_ptr<trace::Tracer::Command> traced;
   const auto run = [&](const std::vector<std::string>& words, bool by_path) {
     return tracer == nullptr ? launch.run(pid, words, by_path)
-                             : launch.run_traced(pid, words, by_path, *tracer, traced);
+                             : launch.run_traced(pid, words, by_path, *tracer, sees_links, traced);
   };
   int error = ENOEXEC;
   if (const auto words = plain_words(command)) error = run(*words, true);

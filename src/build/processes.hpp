@@ -45,9 +45,9 @@ class Processes {
 
   // Starts `command` and gives it a number. On the console it has the terminal for itself, else its input is
   // empty and its output is kept for wait(). It inherits `inherited`, if that is a descriptor. With a
-  // `tracer`, one that can trace, it is traced.
+  // `tracer`, one that can trace, it is traced; `sees_links` as trace::Launch.
   Result<void> start(unsigned number, const std::string& command, bool on_console, int inherited = -1,
-                     trace::Tracer* tracer = nullptr);
+                     trace::Tracer* tracer = nullptr, bool sees_links = true);
   std::size_t running() const noexcept { return children_.size(); }
 
   struct Ended {

@@ -15,7 +15,8 @@ void Build::explain_restoring(StepId step, std::string_view what, const std::str
 // False: its command must run, and asked_ holds the step.
 bool Build::restore(StepId step) {
   // Most that cannot be restored shows at once; why is for those who ask.
-  if (!options_.explains && manifest_.plain_value(step, "depfile").empty()) {
+  const bool can_trace = is_traced(step);
+  if (!can_trace && !options_.explains && manifest_.plain_value(step, "depfile").empty()) {
     asked_.emplace(step, nullptr);
     return false;
   }
@@ -26,6 +27,7 @@ bool Build::restore(StepId step) {
   asked->command = command;
   asked->depfile = job.depfile;
   asked->response = job.response;
+  asked->can_trace = can_trace;
   asked->targets = job.targets;
   asked->inputs = job.inputs;
   asked->declared = job.declared;
@@ -68,10 +70,13 @@ void Build::keep_product(const Job& job, const std::vector<TargetId>& discovered
                          const std::vector<ContentId>& outputs, std::string_view output) {
   if (restorer_ == nullptr || job.asked == nullptr || !job.asked->why_not.empty()) return;
   if (!job.why_not_kept.empty()) return explain_restoring(job.step, " is not kept: ", job.why_not_kept);
+  if (job.asked->is_traced && !job.report)
+    return explain_restoring(job.step, " is not kept: ", "its command was not traced");
   const auto run = history_.run(manifest_.outputs(job.step)[0]);
-  explain_restoring(job.step, " is not kept: ",
-                    restorer_->keep(*job.asked, {discovered, outputs, output, run ? run->duration_ms : 0,
-                                                 job.started_ns, job.has_depfile}));
+  explain_restoring(
+      job.step, " is not kept: ",
+      restorer_->keep(*job.asked, {discovered, outputs, output, run ? run->duration_ms : 0, job.started_ns,
+                                   job.has_depfile, job.ghosts, job.looked, job.marks}));
 }
 
 }  // namespace larder::build

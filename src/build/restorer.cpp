@@ -22,6 +22,8 @@ constexpr std::string_view kProduct = "build-step";
 constexpr std::string_view kClosures = "build-step-files";
 constexpr std::string_view kNothingKept = "nothing is kept of it with these inputs";
 
+constexpr std::string_view kTracedClosures = "build-step-traced-files";
+
 Recipe recipe_of(std::string_view kind, const Restorer::Asked& asked) {
   Recipe recipe(kind);
   for (const auto& [name, value] : asked.ingredients) recipe.add(name, value);
@@ -45,7 +47,7 @@ bool put_there(const std::string& place, const std::string& path, const format::
 }  // namespace
 
 Recipe Restorer::closures_recipe(const Asked& asked) {
-  return recipe_of(kClosures, asked);
+  return recipe_of(asked.is_traced ? kTracedClosures : kClosures, asked);
 }
 
 bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
@@ -62,7 +64,8 @@ bool Restorer::add_file(Asked& asked, std::string_view name, TargetId target) {
     asked.ingredients.emplace_back("folder " + std::move(ingredient), hex(history_[content].digest));
     return true;
   }
-  const FileProof& proof = proofs_.look(file, content);
+  const FileProof& proof = (asked.is_traced ? traced_proofs_ : proofs_).look(file, content);
+  if (asked.is_traced) ingredient += mode_of(file);
   if (!proof.is_known) {
     asked.why_not = file + " cannot be read, or is being written";
   } else if (!proof.why_not.empty()) {
@@ -95,6 +98,7 @@ void Restorer::add_environment(Asked& asked) {
   std::vector<std::string> names = ingredients_.names(asked.command);
   for (const char* const name : {"CCC_OVERRIDE_OPTIONS", "GCC_COLORS", "GCC_COMPARE_DEBUG"})
     names.emplace_back(name);
+  if (asked.is_traced) append_environment(names);
   for (const std::string& name : names) {
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr) {
@@ -132,10 +136,6 @@ void Restorer::ask(Asked& asked) {
     asked.why_not = "it uses the console";
   } else if (facts.dyndep != kNone) {
     asked.why_not = "a dyndep file names what it makes";
-  } else if (asked.depfile.empty() || manifest_.value(asked.step, "deps") == "msvc") {
-    asked.why_not = "what it reads is not known: it writes no depfile";
-  } else if (outputs.size() != 1) {
-    asked.why_not = "it makes more than one output";
   }
   if (!asked.why_not.empty()) return;
   const Root& root = products_.root();
@@ -144,10 +144,21 @@ void Restorer::ask(Asked& asked) {
   std::string response = asked.response;
   make_canonical(depfile);
   make_canonical(response);
-  KnownCommand known = commands_.look(asked.command, output, depfile, response);
+  KnownCommand known;
+  if (asked.depfile.empty() || manifest_.value(asked.step, "deps") == "msvc") {
+    known.why_not = "what it reads is not known: it writes no depfile";
+  } else if (outputs.size() != 1) {
+    known.why_not = "it makes more than one output";
+  } else {
+    known = commands_.look(asked.command, output, depfile, response);
+  }
   if (!known.why_not.empty()) {
-    asked.why_not = std::move(known.why_not);
-    return;
+    if (!asked.can_trace) {
+      asked.why_not = std::move(known.why_not);
+      return;
+    }
+    known = {};
+    asked.is_traced = true;
   }
   Cache* const cache = products_.open();
   if (cache == nullptr) {
@@ -156,7 +167,11 @@ void Restorer::ask(Asked& asked) {
   }
   asked.includes = std::move(known.includes);
   asked.ingredients.emplace_back("command", root.portable(asked.command));
-  asked.ingredients.emplace_back("output", root.portable_path(output));
+  for (const TargetId made : outputs)
+    asked.ingredients.emplace_back("output", root.portable_path(path(made)));
+  if (!response.empty())
+    asked.ingredients.emplace_back("response " + root.portable_path(response),
+                                   root.portable(manifest_.value(asked.step, "rspfile_content")));
   asked.ingredients.emplace_back(asked.keeps_depfile ? "kept depfile" : "depfile",
                                  root.portable_path(depfile));
   add_environment(asked);
@@ -242,10 +257,26 @@ bool Restorer::lay_out(const Asked& asked, const format::StepProduct& product, R
   return true;
 }
 
+std::optional<Restorer::Found> Restorer::find_product(Cache& cache, const Recipe& recipe, std::string& why) {
+  auto kept = cache.get(recipe);
+  auto product = kept ? format::decode_step_product(kept->bytes.view()) : std::nullopt;
+  if (product && product->is_elsewhere) {
+    why = "it was made below another root, and " + std::string(product->said);
+    Recipe here = recipe;
+    here.add("root", products_.root().identity());
+    kept = cache.get(here);
+    product = kept ? format::decode_step_product(kept->bytes.view()) : std::nullopt;
+    if (product && product->is_elsewhere) product.reset();
+  }
+  if (!product) return std::nullopt;
+  return Found{std::move(*kept), std::move(*product)};
+}
+
 bool Restorer::restore(Asked& asked, Restored& restored, std::string& why) {
   Cache* const cache = products_.open();
   why = kNothingKept;
   if (cache == nullptr || asked.closures.empty()) return false;
+  if (asked.is_traced) return restore_traced(*cache, asked, restored, why);
   const auto closures = format::decode_file_closures(asked.closures.view());
   if (!closures) return false;
   why = "a file that its command read is another now";
@@ -274,19 +305,10 @@ bool Restorer::restore(Asked& asked, Restored& restored, std::string& why) {
     std::string trouble;
     const auto recipe = whole_recipe(asked, discovered, INT64_MAX, trouble);
     if (!recipe) continue;
-    auto kept = cache->get(*recipe);
-    auto product = kept ? format::decode_step_product(kept->bytes.view()) : std::nullopt;
-    if (product && product->is_elsewhere) {
-      why = "it was made below another root, and " + std::string(product->said);
-      Recipe here = *recipe;
-      here.add("root", products_.root().identity());
-      kept = cache->get(here);
-      product = kept ? format::decode_step_product(kept->bytes.view()) : std::nullopt;
-      if (product && product->is_elsewhere) product.reset();
-    }
-    if (!product) continue;
+    const auto found = find_product(*cache, *recipe, why);
+    if (!found) continue;
     restored = {};
-    if (!lay_out(asked, *product, restored, why)) return false;
+    if (!lay_out(asked, found->product, restored, why)) return false;
     std::sort(discovered.begin(), discovered.end());
     for (const TargetId target : discovered) restored.discovered.push_back(present_[target]);
     return true;

@@ -7,6 +7,9 @@
 // where what was made holds the root, the product lies under a third recipe that names the root, and the
 // second one leads to a note that says so.
 //
+// Of a command that is not known by itself but was traced, a closure is its footprint (build/footprint.hpp),
+// and the second recipe holds all that this names; both recipes are of kinds of their own.
+//
 // R1  A product is kept only of a run that the log keeps, from contents that the log's record holds.
 // R2  Whatever is restored is held against the digests of what the command made before it counts.
 // R3  What goes wrong here is a command that runs.
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "build/file_proofs.hpp"
+#include "build/footprint.hpp"
 #include "build/known_command.hpp"
 #include "build/plan.hpp"
 #include "build/product_cache.hpp"
@@ -37,7 +41,8 @@ class Restorer {
         plan_(plan),
         ingredients_(ingredients),
         products_(products),
-        proofs_(history),
+        proofs_(history, FileProofs::Reader::known),
+        traced_proofs_(history, FileProofs::Reader::traced),
         commands_(signals) {}
 
   // A step as it is before its command runs.
@@ -50,8 +55,10 @@ class Restorer {
     std::vector<ContentId> inputs;  // what was in them
     unsigned declared = 0;          // how many the manifest declares
     bool keeps_depfile = false;     // it stays where it is, as outputs do
+    bool can_trace = false;         // its command is traced if it runs
     // From here on by ask().
-    std::string why_not;  // why its product can be neither found nor kept; empty: it can
+    bool is_traced = false;  // only its trace tells what it reads
+    std::string why_not;     // why its product can be neither found nor kept; empty: it can
     std::vector<std::pair<std::string, std::string>> ingredients;  // of the first recipe
     std::vector<TargetId> files;                                   // whose contents are in them
     std::vector<std::string> includes;                             // directories of headers
@@ -75,8 +82,11 @@ class Restorer {
     const std::vector<ContentId>& outputs;
     std::string_view said;
     std::uint32_t duration_ms = 0;
-    std::int64_t began_ns = 0;  // by the clock of files
-    bool has_depfile = false;   // it wrote one
+    std::int64_t began_ns = 0;            // by the clock of files
+    bool has_depfile = false;             // it wrote one
+    const std::vector<TargetId>& ghosts;  // what it looked for and is not there
+    const std::vector<TargetId>& looked;  // what it only looked at
+    const std::vector<Mark>& marks;       // of a traced one: what it depends on besides
   };
   // Keeps what the command made. Nothing when it is kept, else why not.
   std::string keep(const Asked& asked, const Outcome& outcome);
@@ -91,6 +101,25 @@ class Restorer {
   // The second recipe. None when a file is not there or cannot be read; `why` says so.
   std::optional<Recipe> whole_recipe(const Asked& asked, const std::vector<TargetId>& discovered,
                                      std::int64_t began_ns, std::string& why);
+  // The same of a traced command. Each mark's file must be made. restore_traced.cpp has the rest, too.
+  std::optional<Recipe> traced_recipe(const Asked& asked, const std::vector<Mark>& marks,
+                                      std::int64_t began_ns, std::string& why);
+  // What stands for the content of what is to be read or listed; empty: `why` says why nothing does.
+  std::string content_of(const Mark& mark, std::int64_t began_ns, std::string& why);
+  std::vector<Mark> marks_of(const Outcome& outcome) const;
+  // None: not all can be looked at by now.
+  std::optional<std::vector<Mark>> marks_in(const format::FileClosures& closures,
+                                            const format::FileClosure& closure);
+  bool restore_traced(Cache& cache, const Asked& asked, Restored& restored, std::string& why);
+  void keep_marks(Cache& cache, const Asked& asked, const std::vector<Mark>& marks);
+  // What is kept under a recipe, or for this root.
+  struct Found {
+    Product kept;
+    format::StepProduct product;
+  };
+  std::optional<Found> find_product(Cache& cache, const Recipe& recipe, std::string& why);
+  // Keeps `kept`, which holds one closure, with those that were known of `asked` before.
+  static void keep_closures(Cache& cache, const Asked& asked, format::FileClosures kept);
   bool lay_out(const Asked& asked, const format::StepProduct& product, Restored& restored, std::string& why);
   // Whether the file still is what it was when it was looked at.
   bool is_still(TargetId target) const;
@@ -105,6 +134,7 @@ class Restorer {
   const Ingredients& ingredients_;
   ProductCache& products_;
   FileProofs proofs_;
+  FileProofs traced_proofs_;
   KnownCommands commands_;
   Shadows shadows_;
 };

@@ -165,7 +165,9 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
     plan_.learn(step, discovered);
     return attempts > 1;
   }
-  std::string changed;
+  std::string changed = job.came;
+  for (const TargetId ghost : job.ghosts)
+    if (present_.look_again(ghost) != kMissing) changed = manifest_.path(ghost);
   if (!are_inputs_unchanged(job, discovered, changed)) {
     plan_.learn(step, discovered);
     if (attempts < kAttemptsMax) return false;
@@ -181,6 +183,8 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
     if (present_[target] == kMissing) continue;
     read.push_back(present_[target]);
   }
+  for (const TargetId ghost : job.ghosts) read.push_back(history_.content(ghost, kNotThere));
+  for (const TargetId target : job.looked) read.push_back(history_.content(target, kSomethingThere));
   if (!is_known) return true;
   const auto took = std::chrono::steady_clock::now() - job.started;
   unrecorded_.erase(step);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/utf8.hpp"
+#include "build/archive.hpp"
 #include "build/paths.hpp"
 
 namespace larder::build {
@@ -177,6 +178,10 @@ std::string Root::identity() const {
 }
 
 bool can_hide_text(std::string_view bytes) {
+  if (const auto members = archive_members(bytes))
+    return std::any_of(members->begin(), members->end(), [](std::string_view member) {
+      return archive_members(member).has_value() || can_hide_text(member);  // none within another
+    });
   if (bytes.starts_with(ELFMAG) && bytes.size() > EI_DATA) {
     const unsigned char order = __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB;
     if (static_cast<unsigned char>(bytes[EI_DATA]) != order) return true;

@@ -38,7 +38,7 @@ class Root {
 };
 
 // Whether `bytes` are of a form in which a path could stand without its characters being seen: anything but
-// text and plain ELF files without compressed sections or intermediate code.
+// text and plain ELF files without compressed sections or intermediate code, and archives of such.
 bool can_hide_text(std::string_view bytes);
 
 }  // namespace larder::build

@@ -1,6 +1,7 @@
 // What comes of having watched a command: what it read and its step does not declare is a dependency all the
 // same, what it wrote so is told or fails it, and neither lets its product be kept for others.
 #include <algorithm>
+#include <utility>
 
 #include "build/build.hpp"
 
@@ -34,6 +35,47 @@ bool Build::is_made_of(TargetId target, StepId step) const {
   return false;
 }
 
+// Whether its command is to be traced; says once that it cannot be.
+bool Build::is_traced(StepId step) {
+  if (options_.tracing == nullptr || untraced_.contains(step)) return false;
+  if (manifest_.is_set(step, "generator")) return false;  // it may write what it likes
+  const bool is_asked = options_.tracing->extent() == Tracing::Extent::all;
+  // A command on the console may want to be more than larder is.
+  if (!is_asked && (restorer_ == nullptr || manifest_.step(step).pool == kConsolePool)) return false;
+  const std::string& why = options_.tracing->why_not();
+  if (why.empty()) return true;
+  if (std::exchange(is_untraced_told_, true)) return false;
+  const std::string told = "commands are not traced, so only compilations are restored: " + why;
+  if (!options_.tracing->is_traced_itself())
+    listener_.on_warning(told);
+  else if (options_.explains)
+    listener_.on_explain(told);
+  return false;
+}
+
+// Why what the command made is not for others.
+void Build::keep_from_others(Job& job, const Undeclared::Found& found) {
+  if (!found.written.empty()) {
+    job.why_not_kept = "the command wrote what its step does not declare: " + list(found.written);
+  } else if (!found.outside.empty()) {
+    job.why_not_kept = "the command wrote outside the project: " + found.outside;
+  } else if (!found.read_back.empty()) {
+    job.why_not_kept = "the command read the old " + found.read_back + ", which it makes";
+  } else if (!job.report->why_unknowable.empty()) {
+    job.why_not_kept = "what the command did cannot be known: " + job.report->why_unknowable;
+  } else if (const std::string_view other = other_than_compiler(*job.report);
+             !job.sees_links && !other.empty()) {
+    job.why_not_kept = "the command started " + std::string(other) + ", which is no part of a compiler";
+  } else if (job.asked != nullptr && job.asked->is_traced) {
+    Footprint footprint = footprint_of(*job.report, found.declared, *undeclared_);
+    job.why_not_kept = std::move(footprint.why_not);
+    job.marks = std::move(footprint.marks);
+  } else if (!found.read.empty() || !found.links.empty()) {
+    job.why_not_kept = "the command read what its step does not declare: " +
+                       list(found.read.empty() ? found.links : found.read);
+  }
+}
+
 void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code) {
   const StepId step = job.step;
   const Undeclared::Found found = undeclared_->look({.step = step,
@@ -43,41 +85,44 @@ void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string
                                                      .response = job.response},
                                                     *job.report);
   const std::string self(manifest_.path(manifest_.outputs(step)[0]));
-  const bool is_first = (step >= attempts_.size() || attempts_[step] == 0);
+  const bool is_first = step >= attempts_.size() || attempts_[step] == 0;
+  const bool is_strict = options_.tracing->is_strict();
   if (!found.missing.empty() && is_first && options_.explains)
     listener_.on_explain(self + ": its command looked for what is not there: " + list(found.missing));
-  if (!found.written.empty()) {
-    const std::string told = "the command wrote what its step does not declare: " + list(found.written);
-    job.why_not_kept = told;
-    if (options_.is_strict) {
-      output +=
-          "larder: " + told + "\nlarder: name it as an output of the step, or have the command remove it\n";
-      code = 1;
-      history_.forget(manifest_.outputs(step)[0]);  // else an older run of it would do next time
-    } else if (is_first) {
-      listener_.on_warning(self + ": " + told);
-    }
-  } else if (!found.read.empty() || !found.links.empty()) {
-    job.why_not_kept = "the command read what its step does not declare: " +
-                       list(found.read.empty() ? found.links : found.read);
-  } else if (!found.outside.empty()) {
-    job.why_not_kept = "the command wrote outside the project: " + found.outside;
-  } else if (!found.read_back.empty()) {
-    job.why_not_kept = "the command read the old " + found.read_back + ", which it makes";
-  } else if (!job.report->why_unknowable.empty()) {
-    job.why_not_kept = "what the command did cannot be known: " + job.report->why_unknowable;
+  keep_from_others(job, found);
+  if (!found.written.empty() && is_strict) {
+    output += "larder: " + job.why_not_kept +
+              "\nlarder: name it as an output of the step, or have the command remove it\n";
+    code = 1;
+    history_.forget(manifest_.outputs(step)[0]);  // else an older run of it would do next time
+  } else if (!found.written.empty() && is_first) {
+    listener_.on_warning(self + ": " + job.why_not_kept);
   }
-  if (!found.read.empty() && options_.is_strict && is_first)
+  if (!found.read.empty() && is_strict && is_first)
     listener_.on_warning(self + ": the command read what its step does not declare: " + list(found.read));
   for (const auto* const names : {&found.read, &found.links})
     for (const std::string& name : *names)
       if (const TargetId target = manifest_.target(name); !is_made_of(target, step))
         discovered.push_back(target);
-  // What is not there yet because the step that makes it had not run.
+  job.ghosts.clear();
   for (const std::string& name : found.missing) {
-    const TargetId target = manifest_.find(name);
-    if (target != kNone && manifest_.producer(target) != kNone && !is_made_of(target, step))
-      discovered.push_back(target);
+    const TargetId target = manifest_.target(name);
+    if (manifest_.producer(target) == kNone) {
+      job.ghosts.push_back(target);
+    } else if (!is_made_of(target, step)) {
+      discovered.push_back(target);  // it is not there yet because the step that makes it had not run
+    }
+  }
+  job.looked.clear();
+  for (const std::string& name : found.looked)
+    if (const TargetId target = manifest_.target(name); !is_made_of(target, step))
+      job.looked.push_back(target);
+  job.came.clear();
+  for (const std::string& name : found.came) {
+    const TargetId target = manifest_.target(name);
+    if (is_made_of(target, step)) continue;
+    if (manifest_.producer(target) != kNone) discovered.push_back(target);
+    job.came = name;
   }
   std::sort(discovered.begin(), discovered.end());
   discovered.erase(std::unique(discovered.begin(), discovered.end()), discovered.end());

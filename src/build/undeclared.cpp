@@ -73,6 +73,7 @@ void Undeclared::declare_input(std::unordered_set<std::string>& places, TargetId
 }
 
 std::string Undeclared::name(const std::string& place) const {
+  if (place == working_) return ".";
   if (is_below(place, working_)) return place.substr(working_.size() + (working_ == "/" ? 0 : 1));
   if (manifest_.find(place) != kNone) return place;
   // From the working directory up to what they have in common, and down.
@@ -85,33 +86,40 @@ std::string Undeclared::name(const std::string& place) const {
   return up + place.substr(common == "/" ? 1 : common.size() + 1);
 }
 
+bool Declared::is_output(std::string_view place) const {
+  for (; !place.empty() && place != "/"; place = parent_of(place))
+    if (outputs.contains(std::string(place))) return true;
+  return false;
+}
+
+std::unordered_set<std::string_view> busy_directories(const trace::Report& report) {
+  std::unordered_set<std::string_view> busy;
+  for (const Touch& touched : report.touches)
+    if ((touched.uses & (trace::kWritten | trace::kRemoved)) != 0) busy.insert(parent_of(touched.path));
+  return busy;
+}
+
 Undeclared::Found Undeclared::look(const Step& step, const trace::Report& report) {
-  std::unordered_set<std::string> outputs;
-  std::unordered_set<std::string> inputs;
+  Found found;
+  auto& [outputs, inputs] = found.declared;
   directories_.clear();  // links may be others by now
   for (const TargetId output : manifest_.outputs(step.step)) declare(outputs, manifest_.path(output));
   declare(outputs, step.depfile);
   declare(outputs, step.response);
+  const std::string response = step.response.empty() ? std::string() : place(step.response);
   for (const auto* const targets : {&step.known, &step.discovered})
     for (const TargetId input : *targets) declare_input(inputs, input, 0);
 
-  const auto is_output = [&](std::string_view path) {
-    for (; !path.empty() && path != "/"; path = parent_of(path))  // a directory may be one
-      if (outputs.contains(std::string(path))) return true;
-    return false;
-  };
-  Found found;
-  std::unordered_set<std::string_view> busy;  // directories in which it made or removed names
-  for (const Touch& touched : report.touches)
-    if ((touched.uses & (trace::kWritten | trace::kRemoved)) != 0) busy.insert(parent_of(touched.path));
+  const auto busy = busy_directories(report);
   for (const Touch& touched : report.touches) {
     const std::string& path = touched.path;
     if (is_in_kernel_place(path)) continue;
     const bool is_ours = is_in_tree(path);
     const bool changes = (touched.uses & (trace::kWritten | trace::kRemoved)) != 0;
     if (!is_ours && !changes) continue;
-    if (is_output(path)) {
-      if ((touched.uses & (trace::kRead | trace::kExtended)) != 0 && found.read_back.empty())
+    if (found.declared.is_output(path)) {
+      if ((touched.uses & (trace::kRead | trace::kExtended)) != 0 && found.read_back.empty() &&
+          path != response)  // which is there to be read
         found.read_back = name(path);
       continue;
     }
@@ -129,7 +137,9 @@ Undeclared::Found Undeclared::look(const Step& step, const trace::Report& report
     if (!is_ours || inputs.contains(path)) continue;
     const Seen seen = look_at(path.c_str());
     if (touched.uses == trace::kLooked && touched.before == trace::Was::missing) {
-      if (seen.kind == Kind::missing) found.missing.push_back(name(path));
+      (seen.kind == Kind::missing ? found.missing : found.came).push_back(name(path));
+    } else if (touched.uses == trace::kLooked && touched.before == trace::Was::file) {
+      if (seen.kind == Kind::file) found.looked.push_back(name(path));
     } else if ((touched.uses & trace::kListed) != 0) {
       if (!busy.contains(path)) found.read.push_back(name(path));
     } else if ((touched.uses & trace::kRead) != 0 && seen.kind == Kind::file) {

@@ -16,6 +16,16 @@
 
 namespace larder::build {
 
+// What a step names, as the kernel calls it.
+struct Declared {
+  std::unordered_set<std::string> outputs;  // with depfile and response file
+  std::unordered_set<std::string> inputs;   // with what was discovered, and what they lead to as links
+  // A directory may be an output, with all that is in it.
+  bool is_output(std::string_view place) const;
+};
+// Directories in which a command made or removed names.
+std::unordered_set<std::string_view> busy_directories(const trace::Report& report);
+
 class Undeclared {
  public:
   // `tree` is the project's directory, as the kernel names it.
@@ -33,10 +43,15 @@ class Undeclared {
     std::vector<std::string> read;     // in the tree: files and lists of directories
     std::vector<std::string> links;    // in the tree: symbolic links to files, on the way
     std::vector<std::string> missing;  // in the tree: looked for, not there
+    std::vector<std::string> looked;   // in the tree: files that were looked at, and neither read nor written
+    std::vector<std::string> came;     // in the tree: looked for, not there then, there now
     std::string outside;               // the first that was written elsewhere; empty: none
     std::string read_back;             // an output whose old content was read; empty: none
+    Declared declared;
   };
   Found look(const Step& step, const trace::Report& report);
+  // As the manifest names what the kernel calls `place`, or would.
+  std::string name(const std::string& place) const;
 
  private:
   // What the kernel calls the file, the last component not followed.
@@ -44,9 +59,6 @@ class Undeclared {
   void declare(std::unordered_set<std::string>& places, std::string_view path);
   void declare_input(std::unordered_set<std::string>& places, TargetId target, unsigned depth);
   bool is_in_tree(std::string_view place) const;
-  // As the manifest names it, or would.
-  std::string name(const std::string& place) const;
-
   const Manifest& manifest_;
   std::string tree_;
   std::string working_;

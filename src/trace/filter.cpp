@@ -1,8 +1,11 @@
 #include "trace/filter.hpp"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sys/syscall.h>
 
+#include <array>
 #include <cstddef>
 
 #include "trace/calls.hpp"
@@ -29,17 +32,44 @@ constexpr sock_filter jump(unsigned code, unsigned value, std::size_t if_true, s
           static_cast<std::uint8_t>(if_false), value};
 }
 
+// Calls that look at a file by its path, or at one that is open already, as fstat does; by their flags, which
+// stand in an argument.
+struct ByFd {
+  int number;
+  std::size_t flags;
+};
+constexpr std::array kByFd = {
+#ifdef SYS_newfstatat
+    ByFd{SYS_newfstatat, 3},
+#endif
+    ByFd{SYS_statx, 2},
+};
+constexpr std::size_t kByFdSize = 6;  // instructions
+
+constexpr unsigned argument(std::size_t index) {
+  return static_cast<unsigned>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t));  // lower half
+}
+
+bool asks_for_link(int number) noexcept {
+#ifdef SYS_readlink
+  if (number == SYS_readlink) return true;
+#endif
+  return number == SYS_readlinkat;
+}
+
 }  // namespace
 
 bool is_own_call(unsigned architecture, int number) noexcept {
   return architecture == kArchitecture && (static_cast<unsigned>(number) & kOtherBit) == 0;
 }
 
-std::vector<sock_filter> make_filter() {
+std::vector<sock_filter> make_filter(bool sees_links) {
   std::vector<sock_filter> code;
   if (kArchitecture == 0) return code;
-  const auto calls = traced_calls();
-  const std::size_t count = calls.size();
+  std::vector<int> numbers;
+  for (const Call& call : traced_calls())
+    if (sees_links || !asks_for_link(call.number)) numbers.push_back(call.number);
+  const std::size_t count = numbers.size();
   // Jumps reach 255 instructions; the kernel asks for each number once and remembers those that pass.
   static_assert(BPF_MAXINSNS > 300);
   if (count > 240) return code;
@@ -51,10 +81,22 @@ std::vector<sock_filter> make_filter() {
     code.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, kOtherBit, 0, 1));
     code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
   }
-  for (std::size_t i = 0; i < count; ++i)
-    code.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(calls[i].number), count - i, 0));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t target = count - i;  // the last return
+    for (std::size_t by_fd = 0; by_fd < kByFd.size(); ++by_fd)
+      if (kByFd[by_fd].number == numbers[i]) target += 1 + by_fd * kByFdSize;
+    code.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(numbers[i]), target, 0));
+  }
   code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  for (const ByFd& call : kByFd) {
+    code.push_back(statement(BPF_LD | BPF_W | BPF_ABS, argument(0)));
+    code.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(AT_FDCWD), 3, 0));
+    code.push_back(statement(BPF_LD | BPF_W | BPF_ABS, argument(call.flags)));
+    code.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
+    code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  }
   return code;
 }
 

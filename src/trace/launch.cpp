@@ -186,7 +186,7 @@ struct Unmap {
 
 Launched launch(const Launch& what, int socket_fd) {
   Launched launched;
-  std::vector<sock_filter> code = make_filter();
+  std::vector<sock_filter> code = make_filter(what.sees_links);
   std::vector<char*> arguments;
   for (const std::string& word : what.words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

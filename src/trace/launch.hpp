@@ -22,6 +22,9 @@ struct Launch {
   int input_fd = -1;
   int output_fd = -1;
   int inherited_fd = -1;  // which it has open, too; -1: none
+  // False: it is not halted when it asks for the text of a symbolic link, and the report says nothing of
+  // that.
+  bool sees_links = true;
 };
 
 struct Launched {

@@ -16,12 +16,6 @@ namespace {
 constexpr unsigned kLinksMax = 40;  // the kernel's own limit
 constexpr std::size_t kDirectoriesMax = 20'000;
 
-// `/proc/self` means whoever asks, and that would be us.
-std::string_view own_name(const std::string& directory, std::string_view name, const std::string& task) {
-  if (directory != "/proc") return name;
-  return name == "self" ? std::string_view(task) : name;
-}
-
 }  // namespace
 
 Seen see(const char* path) noexcept {
@@ -46,7 +40,6 @@ std::string read_link(const std::string& path) {
 // Goes on from `place`, a directory, along `rest`.
 void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
   std::string at = place.path == "/" ? std::string() : std::move(place.path);  // without `/` at its end
-  const std::string own = std::to_string(task);
   std::size_t begin = 0;
   unsigned links = 0;
   while ((begin = rest.find_first_not_of('/', begin)) != std::string::npos) {
@@ -60,11 +53,14 @@ void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
       continue;
     }
     if (name == "thread-self" && at == "/proc") {
-      rest.insert(end, "/task/" + own);
+      rest.insert(end, "/task/" + std::to_string(task));
       name = "self";
     }
     std::string next = at + '/';
-    next += own_name(at, name, own);
+    if (name == "self" && at == "/proc")
+      next += std::to_string(task);  // it means whoever asks, and that would be us
+    else
+      next += name;
     place.seen = see(next.c_str());
     if (place.seen.kind == Was::link && !(is_last && end == rest.size() && link_only)) {
       const std::string text = read_link(next);
@@ -89,23 +85,35 @@ void Places::walk(Place& place, std::string rest, bool link_only, pid_t task) {
   place.path = at.empty() ? "/" : std::move(at);
 }
 
+// Goes as far as is known, and from there on by one directory after the other. False: it leads to none.
+bool Places::find_directory(Place& place, std::string_view path, pid_t task) {
+  std::size_t end = path.size();
+  for (; end != 0; end = std::min(path.rfind('/', end - 1), end - 1)) {
+    const auto known = directories_.find(path.substr(0, end));
+    if (known == directories_.end()) continue;
+    place.path = known->second;
+    break;
+  }
+  while (end < path.size()) {
+    const std::size_t next = std::min(path.find('/', end + 1), path.size());
+    walk(place, std::string(path.substr(end, next - end)), false, task);
+    if (place.seen.kind != Was::directory) {
+      place.is_whole = false;
+      return false;
+    }
+    end = next;
+    if (is_trusted_ && directories_.size() < kDirectoriesMax && !place.path.starts_with("/proc"))
+      directories_.emplace(path.substr(0, end), place.path);
+  }
+  return true;
+}
+
 Places::Place Places::find(std::string_view path, bool link_only, pid_t task) {
   Place place{.path = "/", .seen = {.kind = Was::directory}, .is_whole = true, .links = {}};
   const std::size_t name_end = path.find_last_not_of('/');
   const std::size_t slash = name_end == path.npos ? path.npos : path.rfind('/', name_end);
   if (slash == path.npos) return place;
-  const std::string parent(path.substr(0, slash));
-  if (const auto known = directories_.find(parent); known != directories_.end()) {
-    place.path = known->second;
-  } else if (!parent.empty()) {
-    walk(place, parent, false, task);
-    if (place.seen.kind != Was::directory) {
-      place.is_whole = false;
-      return place;
-    }
-    if (is_trusted_ && directories_.size() < kDirectoriesMax && !place.path.starts_with("/proc"))
-      directories_.emplace(parent, place.path);
-  }
+  if (!find_directory(place, path.substr(0, slash), task)) return place;
   walk(place, std::string(path.substr(slash)), link_only, task);
   return place;
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,10 +40,18 @@ class Places {
   bool is_trusted() const noexcept { return is_trusted_; }
 
  private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  bool find_directory(Place& place, std::string_view path, pid_t task);
   static void walk(Place& place, std::string rest, bool link_only, pid_t task);
 
   bool is_trusted_ = true;
-  std::unordered_map<std::string, std::string> directories_;  // as named, and their places; no links left
+  std::unordered_map<std::string, std::string, Hash, std::equal_to<>>
+      directories_;  // as named, and their places; no links left
 };
 
 // What a link in /proc says; empty: nothing.

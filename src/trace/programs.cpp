@@ -62,7 +62,8 @@ Program look_at_program(const std::string& path) {
     program.trouble = "it started " + path + ", which cannot be read";
     return program;
   }
-  if (has_rights_of_its_own(fd))
+  program.has_rights = has_rights_of_its_own(fd);
+  if (program.has_rights)
     program.trouble = "it started " + path + ", which cannot have its owner's rights while it is traced";
   std::array<char, kHeadBytes> head{};
   const ssize_t size = ::pread(fd, head.data(), head.size(), 0);

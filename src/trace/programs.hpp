@@ -10,6 +10,7 @@ struct Program {
   std::string interpreter;
   // Why its files are not known, or it cannot do what it can untraced; empty: nothing.
   std::string trouble;
+  bool has_rights = false;  // of its owner, or others than who starts it
 };
 // `path` is there.
 Program look_at_program(const std::string& path);

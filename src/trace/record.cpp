@@ -186,6 +186,7 @@ void Record::take_run(const std::string& path, bool link_only, pid_t task) {
     const Places::Place place = touch(next, kRead | kRun, link_only, task);
     if (place.seen.kind != Was::file) return;
     Program program = look_at_program(place.path);
+    report_.lacked_rights |= program.has_rights;
     if (!program.trouble.empty()) doubt(std::move(program.trouble));
     next = std::move(program.interpreter);
     if (!next.empty() && next[0] != '/') next = read_link(in_proc(task, "cwd")) + '/' + next;
@@ -258,16 +259,20 @@ Places::Place Record::touch(const std::string& path, Uses uses, bool link_only, 
     if (link_only) key += '\0';
     const auto seen = seen_.find(key);
     if (seen != seen_.end() && (seen->second & uses) == uses) return {};
+    if (missed_.contains(key)) return {};
   }
   Places::Place place = places_.find(path, link_only, task);
   for (const std::string& link : place.links) touch_place(link, see(link.c_str()), kPassed | kRead);
   const bool opens_directory =
       place.seen.kind == Was::directory && (uses & kRead) != 0 && (uses & kChanges) == 0;
   touch_place(place.path, place.seen, opens_directory || !place.is_whole ? kLooked : uses);
-  if (is_same && place.seen.kind != Was::missing && !place.path.starts_with("/proc")) {
-    if (seen_.size() >= kSeenMax) seen_.clear();
-    seen_[std::move(key)] |= uses;
+  if (!is_same || place.path.starts_with("/proc")) return place;
+  if (place.seen.kind == Was::missing) {
+    if (missed_.size() < kSeenMax) missed_.insert(std::move(key));
+    return place;
   }
+  if (seen_.size() >= kSeenMax) seen_.clear();
+  seen_[std::move(key)] |= uses;
   return place;
 }
 
@@ -284,6 +289,7 @@ void Record::touch_place(const std::string& place, const Seen& seen, Uses uses) 
   touched.uses |= static_cast<Uses>(uses & (known->second.is_own ? kReportedOfOwn : kReported));
   const bool makes = (uses & kWritten) != 0 && (touched.before == Was::missing || (uses & kReplaces) != 0);
   if (makes || (uses & kRemoved) != 0) known->second.is_own = true;
+  if ((uses & kMakes) != 0 || makes) missed_.clear();  // it may be there from now on
 }
 
 // False: the call will fail as well, or what it names cannot be known, and that is said.

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "trace/calls.hpp"
 #include "trace/places.hpp"
@@ -49,6 +50,7 @@ class Record {
   Places places_;
   std::unordered_map<std::string, Known> known_;  // by place
   std::unordered_map<std::string, Uses> seen_;    // paths as named, and the uses that changed nothing
+  std::unordered_set<std::string> missed_;        // those that led nowhere since a name was last made
   std::size_t bytes_ = 0;
   bool is_lost_ = false;  // paths may mean something else by now
   unsigned moves_ = 0;

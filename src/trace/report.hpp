@@ -42,7 +42,8 @@ struct Report {
   std::vector<Touch> touches;  // each path once, in the order in which they were first named
   // Why there may be more that it read or wrote, as "it used the network"; empty: this is all.
   std::string why_unknowable;
-  std::uint64_t calls = 0;  // that were halted
+  bool lacked_rights = false;  // it started a program that has its owner's rights, and had them not
+  std::uint64_t calls = 0;     // that were halted
 };
 
 }  // namespace larder::trace

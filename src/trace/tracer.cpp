@@ -26,7 +26,7 @@ Tracer::~Tracer() {
 const std::string& Tracer::why_not() {
   if (is_tried_) return why_not_;
   is_tried_ = true;
-  if (make_filter().empty()) {
+  if (make_filter(true).empty()) {
     why_not_ = "tracing is not written for this kind of machine";
     return why_not_;
   }
@@ -46,7 +46,8 @@ const std::string& Tracer::why_not() {
   const Report report = answers->end();
   const bool has_seen = std::any_of(report.touches.begin(), report.touches.end(),
                                     [](const Touch& touched) { return touched.path == "/"; });
-  if (launched.trace_error == EBUSY)
+  is_traced_itself_ = launched.trace_error == EBUSY;
+  if (is_traced_itself_)
     why_not_ = "somebody traces this process already";
   else if (launched.trace_error != 0)
     why_not_ =

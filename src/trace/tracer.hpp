@@ -33,6 +33,8 @@ class Tracer {
 
   // Why no command can be traced here; empty: they can. Tried out once.
   const std::string& why_not();
+  // Whether that is because another tracer traces this process. PRECONDITION: why_not() was asked.
+  bool is_traced_itself() const noexcept { return is_traced_itself_; }
 
   // A command that runs. Without it nobody answers any more, and what still runs gets ENOSYS: to be given to
   // end().
@@ -59,6 +61,7 @@ class Tracer {
  private:
   bool is_tried_ = false;
   std::string why_not_;
+  bool is_traced_itself_ = false;
   std::vector<std::shared_ptr<Answers>> outlived_;
 };
 

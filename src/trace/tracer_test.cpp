@@ -234,6 +234,29 @@ TEST_F(Traced, NamesTheFirstPartThatIsMissing) {
   EXPECT_EQ(uses(report, "file"), kLooked);
 }
 
+TEST_F(Traced, IsNotHaltedToLookAtWhatIsOpen) {
+  put("in", "a");
+  const Report report = subject({"look", folder_});
+  EXPECT_LT(report.calls, 100u);
+  EXPECT_TRUE(uses(report, "in") & kLooked);
+}
+
+TEST_F(Traced, IsNotHaltedToAskForLinksWhereNobodyWantsToHearOfThem) {
+  put("in", "a");
+  fs::create_symlink("in", in("way"));
+  const std::vector<std::string> words = {LARDER_SUBJECT, "link", in("way")};
+  const auto trace_links = [&](bool sees_links) {
+    Tracer::Started started = tracer_->start({.words = words, .sees_links = sees_links});
+    EXPECT_EQ(started.error, 0);
+    return finish({started.pid, std::move(started.command)});
+  };
+  EXPECT_GT(trace_links(true).calls, 2000u);
+  const Report report = trace_links(false);
+  EXPECT_LT(report.calls, 100u);
+  EXPECT_TRUE(uses(report, "way") & kPassed);  // by the kernel
+  EXPECT_TRUE(uses(report, "in") & kRead);
+}
+
 TEST_F(Traced, SeesStaticPrograms) {
   put("in", "a");
   const Report report = trace({LARDER_STATIC_SUBJECT, "read", in("in")});
@@ -321,7 +344,10 @@ TEST_F(Traced, SaysWhenItSpeaksWithAnotherProcess) {
 TEST_F(Traced, SaysWhenAProgramCannotHaveItsOwnersRights) {
   fs::copy_file(LARDER_STATIC_SUBJECT, in("owned"));
   ASSERT_EQ(::chmod(in("owned").c_str(), 04755), 0);
-  EXPECT_THAT(trace({in("owned"), "privileges"}).why_unknowable, HasSubstr("owner's rights"));
+  const Report report = trace({in("owned"), "privileges"});
+  EXPECT_THAT(report.why_unknowable, HasSubstr("owner's rights"));
+  EXPECT_TRUE(report.lacked_rights);
+  EXPECT_FALSE(shell("exit 0").lacked_rights);
 }
 
 TEST_F(Traced, HasNoSecondTracerWithin) {

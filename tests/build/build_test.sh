@@ -402,12 +402,12 @@ build x: cc a
 build y: r b
 END
 echo y >deps
-expect 0 "x x y" -j1
+expect 0 "x x y" -j1 --no-trace
 echo >deps
 sed -i 's/^build y: r b/build y: r b x/' build.ninja
-expect 0 "y"
-expect 0 "x"
-expect 0 ""
+expect 0 "y" --no-trace
+expect 0 "x" --no-trace
+expect 0 "" --no-trace
 
 begin "11: a cycle" <<'END'
 build x: r y
@@ -467,12 +467,12 @@ build x: slow a
 END
 mkfifo nothing
 : >ran
-"$larder" build >out1 2>&1 &
+"$larder" build --no-trace >out1 2>&1 &
 first=$!
 until [ -s pid ]; do :; done
 kill -9 $first
 wait $first 2>/dev/null
-"$larder" build >out 2>&1 &
+"$larder" build --no-trace >out 2>&1 &
 second=$!
 until grep -q "still run: .*$(cat pid) (sh).*begins when they have ended" out; do kill -0 $second || fail "it does not wait"; done
 [ "$(cat ran)" = begin ] || fail "it began"
@@ -482,19 +482,19 @@ wait $second || fail "exit $?"
 [ "$(paste -sd ' ' ran)" = "begin end begin end" ] || fail "$(paste -sd ' ' ran)"
 [ "$(cat x)" = later ] || fail "x is stale"
 [ ! -e .larder/commands ] || fail "a mark is left"
-expect 0 ""
+expect 0 "" --no-trace
 
 begin "commands that outlive a killed build and do not end: it says who they are, and runs nothing" <<'END'
 rule stay
   command = echo $out >>ran; [ -e go ] || { echo $$$$ >pid; kill -9 $$PPID; exec sleep 1000; }; cat $in >$out
 build x: stay a
 END
-"$larder" build >out 2>&1
-LD_PRELOAD=$odd_system LARDER_TEST_HASTE=300 expect 2 ""
+"$larder" build --no-trace >out 2>&1
+LD_PRELOAD=$odd_system LARDER_TEST_HASTE=300 expect 2 "" --no-trace
 grep -q "kill $(cat pid)\$" out || fail "no advice"
 [ "$(grep -c 'still run' out)" -eq 2 ] || fail "not told, or too often"
 : >out # what the build before said is not what this one says
-"$larder" build >out 2>&1 &
+"$larder" build --no-trace >out 2>&1 &
 second=$!
 until grep -q 'still run' out; do kill -0 $second || fail "it does not wait"; done
 kill -TERM $second
@@ -502,7 +502,7 @@ wait $second
 [ $? -eq 130 ] || fail "not interrupted"
 kill "$(cat pid)"
 touch go
-expect 0 "x"
+expect 0 "x" --no-trace
 
 begin "servers that commands start outlive builds, killed or not" <<'END'
 rule serve
@@ -510,21 +510,21 @@ rule serve
 build x: serve a
 END
 touch go
-expect 0 "x"
+expect 0 "x" --no-trace
 cp server earlier
 echo more >>a
-expect 0 "x"
+expect 0 "x" --no-trace
 ! grep -q 'still run' out || fail "it waited for a server"
 rm go
 echo more >>a
 kill "$(cat server)" "$(cat earlier)"
-"$larder" build >out 2>&1
+"$larder" build --no-trace >out 2>&1
 touch go
 cp server earlier
-LD_PRELOAD=$odd_system LARDER_TEST_HASTE=30 expect 0 "x"
+LD_PRELOAD=$odd_system LARDER_TEST_HASTE=30 expect 0 "x" --no-trace
 grep -q "left alone, .*: [0-9]* (sleep)" out || fail "not told"
 kill "$(cat server)"
-expect 0 "x" # LD_PRELOAD decides
+expect 0 "x" --no-trace # LD_PRELOAD decides
 ! grep -q 'still run' out || fail "it waited again"
 kill "$(cat server)"
 kill "$(cat earlier)"
@@ -764,17 +764,17 @@ build z: t y
 build w: sly a
 END
 echo 1 >undeclared
-expect 0 "w x y z" x y z w
-expect 1 "w x y z" --check
+expect 0 "w x y z" --no-trace x y z w
+expect 1 "w x y z" --no-trace --check
 grep -Eq 'not the same twice: y \([0-9a-f]{12} -> [0-9a-f]{12}\)' out || fail "y is not told"
 [ "$(grep -c 'not the same twice' out)" -eq 1 ] || fail "others are told: z reads another y"
 echo 2 >undeclared
-expect 1 "w" --check w
+expect 1 "w" --no-trace --check w
 grep -q 'not the same twice: w' out || fail "w is not told"
 echo more >>a
-expect 0 "x x" --check x
+expect 0 "x x" --no-trace --check x
 grep -q 'every step comes out the same' out || fail "not told"
-expect 0 "w y z"
+expect 0 "w y z" --no-trace
 
 begin "tools" <<'END'
 build x: r a

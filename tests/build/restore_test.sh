@@ -1,6 +1,6 @@
 #!/bin/bash
 # `larder build` restores what compilers made: back and forth between versions, in a second checkout, and never when
-# anything that decided it is another. Usage: restore_test.sh LARDER
+# anything that decided it is another; all without tracing. Usage: restore_test.sh LARDER
 # shellcheck disable=SC2317,SC2015 # functions are called by name; what fails either way fails
 set -u
 larder=$(realpath "$1")
@@ -44,7 +44,7 @@ forget() { rm -rf ./*.o ./*.o.d .larder; }
 expect() {
   local ran=$1 restored=$2 code=0 did_restore did
   shift 2
-  "$larder" build "$@" >out 2>&1 || code=$?
+  "$larder" build --no-trace "$@" >out 2>&1 || code=$?
   [ "$code" -eq 0 ] || fail "exit $code"
   did_restore=$(grep -c '^\[.*(restored)$' out)
   did=$(($(grep -c '^\[' out) - did_restore))
@@ -128,7 +128,7 @@ mkdir sub && cp -r a.c b.c inc more build.ninja sub && cd sub || exit 2
 expect 0 2 --root .
 forget
 expect 2 0 --root ..
-"$larder" build --root nowhere >out 2>&1 && fail "a root that is not there is taken"
+"$larder" build --no-trace --root nowhere >out 2>&1 && fail "a root that is not there is taken"
 grep -q 'root' out || fail "nothing is said"
 
 begin "a header that hides another"
@@ -166,7 +166,7 @@ begin "60: a header that is gone or another"
 expect 2 0
 forget
 rm more/h.h
-"$larder" build -k 0 >out 2>&1 && fail "a header is missing"
+"$larder" build --no-trace -k 0 >out 2>&1 && fail "a header is missing"
 grep -q '^\[.*CC b.o (restored)' out || fail "b.o was not restored"
 echo '#define H 3' >more/h.h
 expect 1 0
@@ -185,7 +185,7 @@ expect 2 0
 forget
 TZ=elsewhere expect 2 0
 forget
-(umask 077 && "$larder" build >out 2>&1) || fail "umask"
+(umask 077 && "$larder" build --no-trace >out 2>&1) || fail "umask"
 grep -q restored out && fail "restored with another umask"
 [ "$(stat -c %a a.o)" = 600 ] || fail "mode"
 flags -O1
@@ -287,7 +287,7 @@ begin "an output in whose place nothing can be put"
 expect 2 0
 rm -rf a.o .larder
 mkdir a.o
-"$larder" build >out 2>&1 && fail "a directory was overwritten"
+"$larder" build --no-trace >out 2>&1 && fail "a directory was overwritten"
 rmdir a.o
 expect 0 1
 
@@ -299,12 +299,12 @@ cat >bin/as <<'END'
 PATH=${PATH#*:} exec as "$@"
 END
 chmod +x bin/as
-PATH=$PWD/bin:$PATH "$larder" build >out 2>&1 || fail "the first"
+PATH=$PWD/bin:$PATH "$larder" build --no-trace >out 2>&1 || fail "the first"
 cc -Iinc -Imore -o check.o -c a.c && cmp check.o a.o || fail "a.o is stale"
 for h in 1 8; do
   echo "#define H $h" >more/h.h
   forget
-  PATH=$PWD/bin:$PATH "$larder" build >out 2>&1 || fail "again"
+  PATH=$PWD/bin:$PATH "$larder" build --no-trace >out 2>&1 || fail "again"
   cc -Iinc -Imore -o check.o -c a.c && cmp check.o a.o || fail "a.o is of another header"
 done
 
@@ -317,13 +317,13 @@ expect 14 0
 mkdir whole && cp ./*.o whole
 for i in $(seq 12); do
   forget
-  "$larder" build >/dev/null 2>&1 &
+  "$larder" build --no-trace >/dev/null 2>&1 &
   job=$!
   until [ -e "f$i.o" ] || ! kill -0 $job 2>/dev/null; do :; done
   kill "-$([ $((i % 2)) -eq 0 ] && echo TERM || echo KILL)" $job 2>/dev/null
   wait $job 2>/dev/null
   for file in *.o; do cmp -s "$file" "whole/$file" || fail "$file is no whole one"; done
-  "$larder" build >out 2>&1 || fail "after the kill"
+  "$larder" build --no-trace >out 2>&1 || fail "after the kill"
   for file in whole/*.o; do cmp -s "$file" "$(basename "$file")" || fail "$file differs"; done
 done
 
@@ -386,9 +386,9 @@ for round in $(seq 40); do
   6) forget ;;
   7) echo mine >a.o ;;
   esac
-  "$larder" build >out 2>&1 || fail "round $round"
+  "$larder" build --no-trace >out 2>&1 || fail "round $round"
   # What only appeared in the place of a header is not seen by a step that ran.
-  [ $((pick % 8)) -ne 2 ] && [ $((pick % 8)) -ne 3 ] || { forget && "$larder" build >>out 2>&1; } || fail "round $round"
+  [ $((pick % 8)) -ne 2 ] && [ $((pick % 8)) -ne 3 ] || { forget && "$larder" build --no-trace >>out 2>&1; } || fail "round $round"
   for each in a b; do
     cc -Iinc -Imore -o check.o -c $each.c && cmp check.o $each.o || fail "$each.o in round $round"
   done

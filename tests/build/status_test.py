@@ -49,7 +49,7 @@ class Terminal:
     def __init__(self, folder, *words, columns=COLUMNS, **environment):
         self.fd, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        self.process = subprocess.Popen([LARDER, "build", *words], cwd=folder, stdin=side, stdout=side, stderr=side,
+        self.process = subprocess.Popen([LARDER, "build", "--no-restore", *words], cwd=folder, stdin=side, stdout=side, stderr=side,
                                         env={**os.environ, "HOME": str(folder), "TERM": "xterm", **environment}, start_new_session=True)
         os.close(side)
         self.shown = b""

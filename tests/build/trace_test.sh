@@ -66,8 +66,13 @@ says 'declare: stray, other/deep'
 says 'FAILED:'
 build 1 --strict
 rm made
-build 0
+build 0 --no-trace
 is_silent_of 'does not declare'
+build 0
+ran 0
+rm made
+build 0
+says 'warning: made: the command wrote what its step does not declare: stray, other/deep'
 
 begin "what is no undeclared write"
 step made '' 'mkdir -p new/er && echo a > made.tmp && mv made.tmp made && echo a > gone && rm gone && test -w in && exec 3>>in' \
