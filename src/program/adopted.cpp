@@ -1,5 +1,6 @@
 #include "program/adopted.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,11 +25,13 @@ constexpr std::uint64_t kFileMax = std::uint64_t{256} << 20;
 
 // A name as it stands in the index, which may come from elsewhere: relative, and nowhere upwards.
 bool is_harmless(std::string_view name) {
-  if (name.empty() || name.front() == '/' || name.find('\0') != std::string_view::npos) return false;
-  for (const fs::path& part : fs::path(name)) {
-    if (part == ".." || part == "." || part.empty()) return false;
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    if (part.empty() || part == "." || part == "..") return false;
+    if (part.size() == name.size()) return true;
+    name.remove_prefix(part.size() + 1);
   }
-  return true;
 }
 
 std::optional<std::string> read_file(const std::string& path) {
@@ -60,19 +63,45 @@ bool write_file(const std::string& path, BytesView bytes) {
   return false;
 }
 
-// Regular files below `directory`, by their names in it.
-std::vector<std::string> files_in(const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  fs::recursive_directory_iterator each(directory, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && each != fs::recursive_directory_iterator(); each.increment(failed)) {
-    std::error_code ignored;
-    if (!each->is_symlink(ignored) && each->is_regular_file(ignored)) {
-      names.push_back(each->path().lexically_relative(directory).string());
+Nanoseconds to_time(const timespec& stamp) {
+  return std::chrono::seconds(stamp.tv_sec) + Nanoseconds(stamp.tv_nsec);
+}
+
+// Adds regular files of the open directory `fd` (which it closes) and of those below it, under names that
+// begin with `prefix`. What cannot be looked at is not there.
+void add_files(int fd, const std::string& prefix, std::vector<AdoptedFile>& files) {
+  DIR* const folder = fd < 0 ? nullptr : ::fdopendir(fd);
+  if (folder == nullptr) {
+    if (fd >= 0) ::close(fd);
+    return;
+  }
+  while (const dirent* const each = ::readdir(folder)) {
+    const std::string_view name(each->d_name);
+    if (name == "." || name == "..") continue;
+    struct stat status {};
+    bool is_folder = each->d_type == DT_DIR;
+    if (!is_folder) {
+      if (::fstatat(::dirfd(folder), each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      is_folder = S_ISDIR(status.st_mode);
+    }
+    if (is_folder) {
+      const int below =
+          ::openat(::dirfd(folder), each->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      add_files(below, prefix + each->d_name + '/', files);
+    } else if (S_ISREG(status.st_mode)) {
+      files.push_back({prefix + each->d_name, static_cast<std::uint64_t>(status.st_size),
+                       to_time(status.st_mtim), status.st_atim.tv_sec != 0});
     }
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  ::closedir(folder);
+}
+
+// By their names, which are sorted.
+std::vector<AdoptedFile> files_in(const std::string& directory) {
+  std::vector<AdoptedFile> files;
+  add_files(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", files);
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
 }
 
 // A file that nobody has read since carries the earliest time of access. File systems that keep these times
@@ -80,11 +109,6 @@ std::vector<std::string> files_in(const std::string& directory) {
 void forget_reading(const std::string& path) {
   const timespec times[2] = {{.tv_sec = 0, .tv_nsec = 0}, {.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
   ::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
-}
-
-bool was_read(const std::string& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && status.st_atim.tv_sec != 0;
 }
 
 Nanoseconds to_time(const struct statx_timestamp& stamp) {
@@ -176,8 +200,8 @@ void Adoption::lay() {
       continue;
     }
     const std::string path = directory_ + '/' + name;
-    std::error_code ignored;
-    if (fs::exists(fs::symlink_status(path, ignored))) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) == 0) {
       ++report_.known_files;
       there_.emplace(name, Outcome::memory_hit);
       forget_reading(path);
@@ -220,11 +244,13 @@ void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
   for (const std::string& name : lost_)
     known.erase(std::remove(known.begin(), known.end(), name), known.end());
   std::sort(known.begin(), known.end());
+  std::vector<AdoptedFile> files = files_in(directory_);
   std::vector<std::string> fresh;
-  for (const std::string& name : files_in(directory_)) {
-    if (!std::binary_search(known.begin(), known.end(), name) && is_harmless(name)) fresh.push_back(name);
+  for (const AdoptedFile& file : files) {
+    if (!std::binary_search(known.begin(), known.end(), file.name) && is_harmless(file.name))
+      fresh.push_back(file.name);
   }
-  Programs programs = used();
+  Programs programs = used(files);
   keep(fresh, std::move(known), cost, programs);
   report_.asked_programs = programs.size();
   for (const auto& [program, outcome] : programs) {
@@ -234,18 +260,19 @@ void Adoption::take_in(Nanoseconds cost, std::uint64_t bytes_max) {
     report_.remote_programs += outcome == Outcome::remote_hit ? 1 : 0;
     report_.made_programs += outcome == Outcome::made ? 1 : 0;
   }
-  remove_oldest(bytes_max);
+  remove_oldest(files, bytes_max);
 }
 
-// Before anything of larder reads the files.
-Adoption::Programs Adoption::used() {
+// Of files as they were before anything of larder read them.
+Adoption::Programs Adoption::used(const std::vector<AdoptedFile>& files) {
   Programs programs;
-  for (const auto& [name, from] : there_) {
-    if (!was_read(directory_ + '/' + name)) continue;
-    Outcome& outcome = programs.try_emplace(program_of(name), from).first->second;
-    outcome = std::max(outcome, from);
+  for (const AdoptedFile& file : files) {
+    const auto there = there_.find(file.name);
+    if (there == there_.end() || !file.was_read) continue;
+    Outcome& outcome = programs.try_emplace(program_of(file.name), there->second).first->second;
+    outcome = std::max(outcome, there->second);
     // As a request, so that what drivers use is known to be of use.
-    if (const auto product = cache_->get(recipe_of(name))) report_.saved += product->cost;
+    if (const auto product = cache_->get(recipe_of(file.name))) report_.saved += product->cost;
   }
   return programs;
 }
@@ -295,28 +322,27 @@ void Adoption::keep(const std::vector<std::string>& fresh, std::vector<std::stri
   cache_->put(index_recipe(), Bytes(lines));
 }
 
-void Adoption::remove_oldest(std::uint64_t bytes_max) {
+void Adoption::remove_oldest(const std::vector<AdoptedFile>& files, std::uint64_t bytes_max) {
+  std::uint64_t total = 0;
+  for (const AdoptedFile& file : files) total += file.bytes;
+  if (total <= bytes_max) return;
   struct Folder {
     std::uint64_t bytes = 0;
     std::uint64_t files = 0;
-    fs::file_time_type used = fs::file_time_type::min();
+    Nanoseconds used{0};
   };
   std::map<std::string, Folder> folders;  // a program each
-  std::uint64_t total = 0;
-  std::error_code ignored;
-  for (const std::string& name : files_in(directory_)) {
-    const fs::path path = directory_ + '/' + name;
-    Folder& folder = folders[program_of(name)];
-    const std::uint64_t bytes = fs::file_size(path, ignored);
-    folder.bytes += bytes;
+  for (const AdoptedFile& file : files) {
+    Folder& folder = folders[program_of(file.name)];
+    folder.bytes += file.bytes;
     folder.files += 1;
-    folder.used = std::max(folder.used, fs::last_write_time(path, ignored));
-    total += bytes;
+    folder.used = std::max(folder.used, file.changed);
   }
-  std::vector<std::pair<fs::file_time_type, std::string>> oldest;
+  std::vector<std::pair<Nanoseconds, std::string>> oldest;
   for (const auto& [name, folder] : folders) oldest.emplace_back(folder.used, name);
   std::sort(oldest.begin(), oldest.end());
-  const auto recently = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  const Nanoseconds recently = Nanoseconds(Clock::system().unix_ns()) - std::chrono::hours(1);
+  std::error_code ignored;
   for (const auto& [used, name] : oldest) {
     if (total <= bytes_max || used > recently) break;
     fs::remove_all(directory_ + '/' + name, ignored);

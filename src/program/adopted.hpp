@@ -36,6 +36,14 @@ struct AdoptionReport {
   std::map<std::string, std::uint64_t> not_kept;  // why, and how many files
 };
 
+// A file of the driver's, by its name in the directory.
+struct AdoptedFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  Nanoseconds changed{0};  // since 1970
+  bool was_read = false;   // since it was laid, or found there
+};
+
 class Adoption {
  public:
   // `root` is larder's own directory; the driver's lies in it, for the user alone. An error: this driver
@@ -69,10 +77,10 @@ class Adoption {
   std::string program_of(const std::string& file) const;
   // The dearest way by which one of a program's files came.
   using Programs = std::map<std::string, Outcome>;
-  Programs used();
+  Programs used(const std::vector<AdoptedFile>& files);
   void keep(const std::vector<std::string>& fresh, std::vector<std::string> known, Nanoseconds cost,
             Programs& programs);
-  void remove_oldest(std::uint64_t bytes_max);
+  void remove_oldest(const std::vector<AdoptedFile>& files, std::uint64_t bytes_max);
 
   Cache* cache_;
   AdoptedDriver driver_;

@@ -9,7 +9,6 @@
 #include "base/clock.hpp"
 #include "program/adopted.hpp"
 #include "program/file_recording.hpp"
-#include "program/library_file.hpp"
 
 namespace larder {
 namespace {
@@ -52,7 +51,7 @@ std::string KnownBuilds::identity_of(const std::string& library, const std::stri
     has_news_ = true;
   }
   std::vector<std::string> paths;
-  Build build{library_file_identity(library, plugins, &paths), {}};
+  Build build{files_.identity(library, plugins, &paths), {}};
   if (build.identity.empty()) return {};
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());

@@ -12,6 +12,7 @@
 
 #include "format/file_closures.hpp"
 #include "larder/cache.hpp"
+#include "program/library_file.hpp"
 
 namespace larder {
 
@@ -39,6 +40,7 @@ class KnownBuilds {
 
   Cache* cache_;
   std::map<std::string, Build> builds_;  // by library and plugins
+  LibraryFiles files_;
   bool has_news_ = false;
 };
 

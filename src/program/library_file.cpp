@@ -3,10 +3,13 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -152,8 +155,29 @@ std::string find_library(std::string_view name) {
   return {};
 }
 
-std::string library_file_identity(const std::string& path, const std::string& plugins,
-                                  std::vector<std::string>* looked) {
+// Drivers share most of what they depend on, and each library is read once.
+struct LibraryFiles::Known {
+  std::map<std::string, std::optional<LibraryFile>> by_path;  // nothing: it cannot be read
+  std::map<std::string, bool> there;                          // by path
+
+  const std::optional<LibraryFile>& read(const std::string& path) {
+    const auto [found, is_new] = by_path.try_emplace(path);
+    LibraryFile library;
+    if (is_new && ElfFile(path).read(library)) found->second = std::move(library);
+    return found->second;
+  }
+  bool is_there(const std::string& path) {
+    const auto [found, is_new] = there.try_emplace(path);
+    if (is_new) found->second = ::access(path.c_str(), F_OK) == 0;
+    return found->second;
+  }
+};
+
+LibraryFiles::LibraryFiles() : known_(std::make_unique<Known>()) {}
+LibraryFiles::~LibraryFiles() = default;
+
+std::string LibraryFiles::identity(const std::string& path, const std::string& plugins,
+                                   std::vector<std::string>* looked) {
   std::vector<std::string> paths{path};
   std::error_code ignored;
   if (looked != nullptr) *looked = library_folders();
@@ -166,25 +190,32 @@ std::string library_file_identity(const std::string& path, const std::string& pl
   std::set<std::string> seen;
   std::set<std::string> lines;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::string name = paths[i].substr(paths[i].rfind('/') + 1);
+    const std::string folder = paths[i].substr(0, paths[i].rfind('/') + 1);
+    const std::string name = paths[i].substr(folder.size());
     if (!seen.insert(name).second) continue;
-    LibraryFile library;
     if (looked != nullptr) {
       looked->push_back(paths[i]);
-      looked->push_back(paths[i].substr(0, paths[i].rfind('/') + 1));
+      looked->push_back(folder);
     }
-    if (!ElfFile(paths[i]).read(library)) return {};
-    lines.insert(name + ' ' + library.id + '\n');
-    for (const std::string& needed : library.needed) {
-      const std::string beside = paths[i].substr(0, paths[i].rfind('/') + 1) + needed;
-      const std::string found = fs::exists(beside, ignored) ? beside : find_library(needed);
+    const std::optional<LibraryFile>& library = known_->read(paths[i]);
+    if (!library) return {};
+    lines.insert(name + ' ' + library->id + '\n');
+    for (const std::string& needed : library->needed) {
+      if (seen.contains(needed)) continue;
+      std::string found = folder + needed;
+      if (!known_->is_there(found)) found = find_library(needed);
       if (found.empty()) return {};
-      paths.push_back(found);
+      paths.push_back(std::move(found));
     }
   }
   std::string identity;
   for (const std::string& line : lines) identity += line;
   return identity;
+}
+
+std::string library_file_identity(const std::string& path, const std::string& plugins,
+                                  std::vector<std::string>* looked) {
+  return LibraryFiles().identity(path, plugins, looked);
 }
 
 std::string library_file_line(const std::string& path) {

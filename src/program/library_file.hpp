@@ -2,6 +2,7 @@
 // them: for drivers of programs that are yet to be started. Any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,20 @@ namespace larder {
 // this cannot be known. `looked` (null: not wanted) becomes the files and folders that this comes from.
 std::string library_file_identity(const std::string& path, const std::string& plugins,
                                   std::vector<std::string>* looked = nullptr);
+
+// The same for several libraries, each file read once. One thread at a time.
+class LibraryFiles {
+ public:
+  LibraryFiles();
+  ~LibraryFiles();
+  LibraryFiles(const LibraryFiles&) = delete;
+  LibraryFiles& operator=(const LibraryFiles&) = delete;
+  std::string identity(const std::string& path, const std::string& plugins, std::vector<std::string>* looked);
+
+ private:
+  struct Known;
+  std::unique_ptr<Known> known_;
+};
 
 // The one line of that which is about the library itself.
 LARDER_API std::string library_file_line(const std::string& path);
