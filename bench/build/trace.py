@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what `larder build --trace` costs a command: the same step built untraced and traced in turns, wall clock
+"""Measures what tracing costs a command: the same step built untraced and traced in turns, wall clock
 and processor time of the build with all that it starts, as paired ratios.
 
   trace.py --build build/release --results FOLDER [--quick] [--pairs N]

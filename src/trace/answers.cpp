@@ -7,7 +7,9 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +23,19 @@ using Steady = std::chrono::steady_clock;
 
 // For what a command leaves behind that is about to end.
 constexpr std::chrono::milliseconds kGrace{100};
+// Ends a wait for the next call. Nobody else sends it to a thread.
+constexpr int kInterrupt = SIGURG;
+
+extern "C" void larder_trace_interrupt(int) {}
+
+void let_interrupt() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action {};
+    action.sa_handler = larder_trace_interrupt;  // and waits are not begun again
+    (void)::sigaction(kInterrupt, &action, nullptr);
+  });
+}
 
 }  // namespace
 
@@ -38,12 +53,21 @@ int Answers::begin() {
   sender_ = ends[1];
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) return -1;
+  let_interrupt();
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
     return -1;
   }
   return sender_;
+}
+
+// A signal that comes just before the thread waits for a call is lost, so they are sent until it has seen
+// that there is something else.
+void Answers::wait() {
+  if (!needs_signal_.load(std::memory_order_acquire)) return changed_.wait(mutex_);
+  (void)::pthread_kill(thread_.native_handle(), kInterrupt);
+  (void)changed_.wait_for(mutex_, std::chrono::milliseconds(1));
 }
 
 void Answers::close_sender() noexcept {
@@ -74,8 +98,10 @@ void Answers::run() {
     take_turns(listener_);
     if (serve(listener_)) ::close(std::exchange(listener_, -1));
   }
+  needs_signal_.store(false, std::memory_order_release);
   const MutexLock lock(mutex_);
   has_ended_ = true;
+  changed_.notify_all();
 }
 
 bool Answers::serve(int listener) {
@@ -89,6 +115,13 @@ bool Answers::serve(int listener) {
     is_recorded = false;
   };
   for (;;) {
+    // While nothing but calls is to be heard of they are waited for in one step instead of two.
+    while (phase_.load(std::memory_order_acquire) == Phase::runs && halted.receive(listener)) {
+      record.take(halted.call());
+      halted.let_go(listener);
+    }
+    if (phase_.load(std::memory_order_acquire) != Phase::runs)
+      needs_signal_.store(false, std::memory_order_release);
     std::array<pollfd, 2> polled = {{{listener, POLLIN, 0}, {wake_, POLLIN, 0}}};
     int timeout = -1;
     if (ends && is_recorded) {
@@ -128,7 +161,7 @@ bool Answers::serve(int listener) {
 Report Answers::end() {
   enter(Phase::ends);
   const MutexLock lock(mutex_);
-  while (!is_reported_) changed_.wait(mutex_);
+  while (!is_reported_) wait();
   return std::move(report_);
 }
 
@@ -141,6 +174,10 @@ int Answers::release() {
   if (!thread_.joinable()) return -1;
   close_sender();
   enter(Phase::released);
+  {
+    const MutexLock lock(mutex_);
+    while (!has_ended_) wait();
+  }
   thread_.join();
   return std::exchange(listener_, -1);
 }

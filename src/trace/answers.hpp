@@ -37,12 +37,15 @@ class Answers {
   // `is_last`: nobody is left.
   void report(Report report, bool is_last) EXCLUDES(mutex_);
   void enter(Phase phase) noexcept;
+  // For something to be reported.
+  void wait() REQUIRES(mutex_);
 
   int sender_ = -1;
   int receiver_ = -1;
   int wake_ = -1;      // an eventfd
   int listener_ = -1;  // the thread's until it has ended
   std::atomic<Phase> phase_ = Phase::runs;
+  std::atomic<bool> needs_signal_ = true;  // the thread may wait where it hears of no other phase
   Mutex mutex_;
   Condition changed_;
   Report report_ GUARDED_BY(mutex_);

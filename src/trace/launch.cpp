@@ -28,6 +28,8 @@ extern char** environ;
 namespace larder::trace {
 namespace {
 
+// Whoever is only watched needs no mitigations for its own sake, which older kernels switch on otherwise.
+constexpr unsigned long kFlags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 constexpr std::size_t kStackBytes = 64 * 1024;
 
 struct Outcome {
@@ -68,12 +70,10 @@ void send_listener(int socket_fd, int listener) noexcept {
 int be_traced(const Shared& shared) noexcept {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   // Signals that come while a call is looked at wait, where the kernel knows how to.
-  long listener =
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &shared.filter);
+  long listener = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                            kFlags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &shared.filter);
   if (listener < 0 && errno == EINVAL)
-    listener =
-        ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &shared.filter);
+    listener = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &shared.filter);
   if (listener < 0) return errno;
   send_listener(shared.socket_fd, static_cast<int>(listener));
   // Else the command itself would keep alive what it waits for.

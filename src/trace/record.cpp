@@ -24,6 +24,8 @@ namespace {
 constexpr std::size_t kTouchesMax = 200'000;
 constexpr std::size_t kBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kSeenMax = 100'000;
+constexpr std::size_t kLaterMax = 1000;
+constexpr std::size_t kTextAtOnce = 512;
 constexpr unsigned kMovesMax = 1000;        // of directories
 constexpr unsigned kInterpretersMax = 5;    // one started by the other, as the kernel has it
 constexpr std::uint64_t kPageBytes = 4096;  // none is smaller
@@ -54,7 +56,47 @@ void Record::take(const seccomp_notif& halted) {
   if (halted.pid == 0) return doubt("it started a process that cannot be seen from here");
   if (!is_own_call(halted.data.arch, halted.data.nr))
     return doubt("it called the system as programs of another kind of machine do");
-  if (const Call* const call = find_call(halted.data.nr)) take_call(*call, halted);
+  const Call* const call = find_call(halted.data.nr);
+  if (call == nullptr || take_later(*call, halted)) return;
+  catch_up();
+  take_call(*call, halted);
+}
+
+bool Record::take_later(const Call& call, const seccomp_notif& halted) {
+  Uses uses = call.first.uses;
+  bool link_only = false;
+  if (call.form == Form::open) {
+    const std::uint64_t flags = halted.data.args[static_cast<std::size_t>(call.flags)];
+    constexpr std::uint64_t kOthers = O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | (O_TMPFILE & ~O_DIRECTORY);
+    if ((flags & kOthers) != O_RDONLY) return false;
+    uses = kRead;
+    link_only = (flags & O_NOFOLLOW) != 0;
+  } else if (call.form == Form::path && (uses & ~(kLooked | kRead)) == 0) {
+    link_only = is_link_only(call, call.first, halted);
+  } else {
+    return false;
+  }
+  const std::uint64_t address = halted.data.args[static_cast<std::size_t>(call.first.text)];
+  const auto task = static_cast<pid_t>(halted.pid);
+  std::array<char, kTextAtOnce> text;
+  const std::size_t size = std::min<std::size_t>(kPageBytes - address % kPageBytes, text.size());
+  if (address == 0 || !read_memory(address, task, text.data(), size)) return false;
+  const std::size_t length = ::strnlen(text.data(), size);
+  const std::string_view path(text.data(), length);
+  // What is in /proc, or led to from /dev, is gone with its process.
+  if (length == size || !path.starts_with('/') || path.starts_with("/proc") || path.starts_with("/dev"))
+    return false;
+  later_.push_back({texts_.size(), uses, link_only, task});
+  texts_.append(text.data(), length + 1);
+  if (later_.size() == kLaterMax) catch_up();
+  return true;
+}
+
+void Record::catch_up() {
+  for (const Later& later : later_)
+    touch(texts_.data() + later.text, later.uses, later.link_only, later.task);
+  later_.clear();
+  texts_.clear();
   if (report_.touches.size() > kTouchesMax || bytes_ > kBytesMax)
     doubt("it named more than " + std::to_string(kTouchesMax) + " paths");
 }
@@ -304,7 +346,7 @@ bool Record::read_memory(std::uint64_t address, pid_t task, void* into, std::siz
 }
 
 bool Record::read_text(std::uint64_t address, pid_t task, std::string& text) {
-  std::array<char, 512> part;
+  std::array<char, kTextAtOnce> part;
   while (text.size() < PATH_MAX) {
     // What lies behind the page may not be there.
     const std::size_t size = std::min<std::size_t>(kPageBytes - address % kPageBytes, part.size());

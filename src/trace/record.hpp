@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "trace/calls.hpp"
 #include "trace/places.hpp"
@@ -22,7 +23,10 @@ class Record {
   void doubt(std::string why) {
     if (report_.why_unknowable.empty()) report_.why_unknowable = std::move(why);
   }
-  Report take_report() { return std::move(report_); }
+  Report take_report() {
+    catch_up();
+    return std::move(report_);
+  }
 
  private:
   struct Known {
@@ -30,6 +34,17 @@ class Record {
     bool is_own = false;  // the command made or replaced it
   };
 
+  // A call that changes nothing and names a whole path, which can be looked at later.
+  struct Later {
+    std::size_t text;  // where it begins in texts_
+    Uses uses;
+    bool link_only;
+    pid_t task;
+  };
+  // Most calls only read or look, and the command waits until they are noted: so they are looked at together,
+  // before the next call that may change what they lead to. False: it is none that can wait.
+  bool take_later(const Call& call, const seccomp_notif& halted);
+  void catch_up();
   void take_call(const Call& call, const seccomp_notif& halted);
   void take_open(const Call& call, const seccomp_notif& halted, std::uint64_t flags);
   void take_two(const Call& call, const seccomp_notif& halted);
@@ -51,6 +66,8 @@ class Record {
   std::unordered_map<std::string, Known> known_;  // by place
   std::unordered_map<std::string, Uses> seen_;    // paths as named, and the uses that changed nothing
   std::unordered_set<std::string> missed_;        // those that led nowhere since a name was last made
+  std::vector<Later> later_;
+  std::string texts_;  // each ends with a zero
   std::size_t bytes_ = 0;
   bool is_lost_ = false;  // paths may mean something else by now
   unsigned moves_ = 0;
