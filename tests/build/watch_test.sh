@@ -102,6 +102,33 @@ echo four >>b
 await '^larder: changed z' "z is not told again" 3
 ran "z"
 
+begin "behind an empty output, and behind a thin archive" <<'END'
+rule stamp
+  command = echo $out >>ran; cp a beside; : >$out
+rule read
+  command = echo $out >>ran; cat beside >$out
+rule archive
+  command = echo $out >>ran; rm -f $out; ar crDT $out $in
+rule members
+  command = echo $out >>ran; ar p $in >$out
+build stamp: stamp a
+build of_stamp: stamp stamp
+build x: read | of_stamp
+build m: r b
+build lib.a: archive m
+build y: members lib.a
+END
+start
+ran "lib.a m of_stamp stamp x y"
+put a two
+await '^larder: changed x$' "nobody is told of x" 2
+is_text x two || fail "x is stale"
+ran "of_stamp stamp x"
+put b TWO
+await '^larder: changed y$' "nobody is told of y" 2
+is_text y TWO || fail "y is stale"
+ran "lib.a m y"
+
 begin "73: saved by rename, through a link, in a directory that comes later" <<'END'
 build x: r a
 build l: r link
