@@ -33,7 +33,7 @@ std::string Restorer::content_of(const Mark& mark, std::int64_t began_ns, std::s
     return {};
   }
   // What is a dependency was held against the time before the command by whoever recorded the run.
-  if (!mark.is_dependency && began_ns != INT64_MAX && !is_settled(present_.print(target), began_ns)) {
+  if (!mark.is_dependency && began_ns != INT64_MAX && !is_settled(present_.whole_print(target), began_ns)) {
     why = mark.path + " changed while its command ran";
     return {};
   }
