@@ -85,8 +85,8 @@ Histogram* HistogramSet::made(std::size_t number) noexcept {
   return found;
 }
 
-void HistogramSet::record(Measure measure, std::uint64_t value) noexcept {
-  if (Histogram* const histogram = made(static_cast<std::size_t>(measure))) histogram->record(value);
+void HistogramSet::record(Measure measure, std::uint64_t value, std::uint64_t times) noexcept {
+  if (Histogram* const histogram = made(static_cast<std::size_t>(measure))) histogram->record(value, times);
 }
 
 HistogramSet& HistogramSet::operator+=(const HistogramSet& other) noexcept {

@@ -45,7 +45,7 @@ class HistogramSet {
   ~HistogramSet();
 
   // Recorded nowhere when there is no memory for it.
-  void record(Measure measure, std::uint64_t value) noexcept;
+  void record(Measure measure, std::uint64_t value, std::uint64_t times = 1) noexcept;
   const Histogram& operator[](Measure measure) const noexcept {
     return at(static_cast<std::size_t>(measure));
   }

@@ -196,7 +196,7 @@ TEST(HistogramSet, KeepsEveryMeasureThroughItsEncoding) {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
     const auto measure = static_cast<Measure>(i);
     EXPECT_NE(name(measure), "unknown");
-    if (i != 2) (*set)[measure].record(i + 1, i + 1);
+    if (i != 2) set->record(measure, i + 1, i + 1);
   }
   const std::string encoded = set->encode();
   auto decoded = HistogramSet::decode(encoded);

@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "cache/late_notes.hpp"
 
 namespace larder::guest {
 
@@ -41,6 +44,24 @@ void take_notes() noexcept {
     if (Cache* const cache = open_cache()) cache->flush(std::chrono::seconds(1));
   } catch (...) {  // larder why knows less
   }
+}
+
+namespace {
+constinit std::atomic<Cache*> notes_of{nullptr};
+}  // namespace
+
+void put_off_notes() noexcept {
+  try {
+    Cache* const cache = open_cache();
+    if (cache == nullptr) return;
+    LateNotes::put_off(*cache);
+    notes_of.store(cache, std::memory_order_release);
+  } catch (...) {  // then they are not put off
+  }
+}
+
+void take_up_notes() noexcept {
+  if (Cache* const cache = notes_of.load(std::memory_order_acquire)) LateNotes::take_up(*cache);
 }
 
 void report(std::string_view layer, std::string_view outcome, Nanoseconds cost,
