@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cache/late_notes.hpp"
+#include "program/ending.hpp"
 
 namespace larder::guest {
 
@@ -55,13 +56,15 @@ void put_off_notes() noexcept {
     Cache* const cache = open_cache();
     if (cache == nullptr) return;
     LateNotes::put_off(*cache);
-    notes_of.store(cache, std::memory_order_release);
+    if (notes_of.exchange(cache, std::memory_order_acq_rel) == nullptr) watch_end();
   } catch (...) {  // then they are not put off
   }
 }
 
 void take_up_notes() noexcept {
-  if (Cache* const cache = notes_of.load(std::memory_order_acquire)) LateNotes::take_up(*cache);
+  // No thread is started at the very end: what was found is then told by the report alone.
+  Cache* const cache = notes_of.load(std::memory_order_acquire);
+  if (cache != nullptr && !is_ending()) LateNotes::take_up(*cache);
 }
 
 void report(std::string_view layer, std::string_view outcome, Nanoseconds cost,
