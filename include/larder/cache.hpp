@@ -211,6 +211,7 @@ class LARDER_API Cache {
  private:
   friend class Adoption;   // counts what drivers used, not what it looked at
   friend class Pipelines;  // adds to what is kept
+  friend class LateNotes;  // says when notes may be taken
   explicit Cache(std::unique_ptr<CacheCore> core) noexcept;
   Result<Product> request(const Recipe& recipe, detail::AnyMaker maker, const Request& how);
 

@@ -30,6 +30,37 @@ void unlock_slots() noexcept NO_THREAD_SAFETY_ANALYSIS {
   slots_mutex.unlock();
 }
 
+// How often the loader has loaded and unloaded something: while both stay, what stands at an address does
+// too.
+struct Loadings {
+  unsigned long long added = 0;
+  unsigned long long removed = 0;
+  friend bool operator==(const Loadings&, const Loadings&) = default;
+};
+
+Loadings loadings() noexcept {
+  Loadings now;
+  const auto read = [](dl_phdr_info* info, std::size_t, void* to) {
+    *static_cast<Loadings*>(to) = {info->dlpi_adds, info->dlpi_subs};
+    return 1;
+  };
+  ::dl_iterate_phdr(read, &now);
+  return now;
+}
+
+// Places that called, in the order in which they came; the oldest makes way.
+struct Callers {
+  static constexpr std::size_t kMax = 32;
+  struct Place {
+    const void* caller = nullptr;
+    int slot = 0;
+  };
+  Loadings as_of;
+  std::size_t next = 0;
+  Place places[kMax];
+};
+constinit Callers callers GUARDED_BY(slots_mutex);
+
 }  // namespace
 
 void* real_dlsym(void* library, const char* name) noexcept {
@@ -70,6 +101,26 @@ int Library::slot_of(void* handle, void* function) noexcept {
 }
 
 int Library::slot_of_caller(const void* caller) noexcept {
+  static_cast<void>(of_slot(0));  // what is held at a fork is known from here on
+  const Loadings before = loadings();
+  {
+    const MutexLock lock(slots_mutex);
+    if (callers.as_of != before) callers = {.as_of = before, .next = 0, .places = {}};
+    for (const Callers::Place& place : callers.places) {
+      if (place.caller == caller) return place.slot;
+    }
+  }
+  const int slot = look_for_slot_of_caller(caller);
+  const bool is_certain = loadings() == before;  // else something else may have stood there
+  const MutexLock lock(slots_mutex);
+  if (is_certain && callers.as_of == before) {
+    callers.places[callers.next] = {caller, slot};
+    callers.next = (callers.next + 1) % Callers::kMax;
+  }
+  return slot;
+}
+
+int Library::look_for_slot_of_caller(const void* caller) noexcept {
   Dl_info info{};
   link_map* library = nullptr;
   if (::dladdr1(caller, &info, reinterpret_cast<void**>(&library), RTLD_DL_LINKMAP) == 0 ||
@@ -118,6 +169,7 @@ Programs* Library::programs() noexcept {
       guest::report("nvrtc", "bypassed", {}, "the store cannot be used");
       return nullptr;
     }
+    guest::put_off_notes();
     auto api = NvrtcApi::open(*real);
     if (!api) return nullptr;
     ProgramCacheOptions options{.remember_failures = true};

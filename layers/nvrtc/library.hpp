@@ -25,6 +25,7 @@ class Library {
   // The slot of the library in which `function` was found through `handle`; -1 when there is none left.
   static int slot_of(void* handle, void* function) noexcept;
   // The slot of the library that the code at `caller` is linked to: a plugin's may be seen by nobody else.
+  // Known from the second call of the same place on, as long as nothing is loaded or unloaded.
   static int slot_of_caller(const void* caller) noexcept;
 
   // Those of the linked library are looked up with the first call. Null when it has none.
@@ -33,6 +34,8 @@ class Library {
   Programs* programs() noexcept;
 
  private:
+  static int look_for_slot_of_caller(const void* caller) noexcept;
+
   Mutex mutex_;
   const nvrtc::Functions* functions_ GUARDED_BY(mutex_) = nullptr;
   const void* base_ GUARDED_BY(mutex_) = nullptr;

@@ -63,6 +63,7 @@ Code destroy(int slot, Program* program) {
   const nvrtc::Functions* const f = real(slot);
   if (f == nullptr) return kInternalError;
   if (program != nullptr && *program != nullptr) remove_program(slot, *program);
+  guest::take_up_notes();
   return f->destroy_program(program);
 }
 
@@ -109,6 +110,7 @@ std::optional<Code> answer(int slot, HostProgram& host, int count, const char* c
 Code compile(int slot, Program program, int count, const char* const* options) {
   const nvrtc::Functions* const f = real(slot);
   if (f == nullptr) return kInternalError;
+  guest::take_up_notes();  // of the one before
   std::optional<Code> code;
   if (const auto host = find_program(slot, program); host != nullptr && (count == 0 || options != nullptr)) {
     guarded([&] {

@@ -123,8 +123,13 @@ class CacheCore {
   void take_notes() noexcept;
   // Has it done within seconds, so that a process that is killed, or never closes, loses no more than those.
   void note_soon() noexcept {
-    if (takes_notes_) writes_->remind();
+    if (!takes_notes_) return;
+    if (puts_notes_off_.load(std::memory_order_relaxed))
+      has_notes_.store(true, std::memory_order_relaxed);
+    else
+      writes_->remind();
   }
+  friend class LateNotes;
   friend class ForkList<CacheCore, 3>;
   void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS;
   void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS;
@@ -162,7 +167,10 @@ class CacheCore {
   std::unique_ptr<WriteBehind> writes_;   // there when the store is
   std::atomic<bool> lacks_turns_{false};  // told
   std::atomic<std::uint64_t> unkept_{0};  // the causes, a bit each, that were told since a product was stored
-  bool takes_notes_ = false;              // what is counted here can be written down
+  // Guests say when: a thread that is started for it must not stand between a host and its answer.
+  std::atomic<bool> puts_notes_off_{false};
+  std::atomic<bool> has_notes_{false};  // since they were put off
+  bool takes_notes_ = false;            // what is counted here can be written down
 
   ForkList<CacheCore, 3>::Place fork_place_{*this};
 };

@@ -5,6 +5,7 @@
 
 #include "cache/cache_core.hpp"
 #include "cache/counts.hpp"
+#include "cache/late_notes.hpp"
 
 namespace larder {
 namespace {
@@ -44,6 +45,16 @@ void CacheCore::take_notes() noexcept {
   } catch (...) {
     // Out of memory: notes may be lost.
   }
+}
+
+void LateNotes::put_off(Cache& cache) noexcept {
+  cache.core_->puts_notes_off_.store(true, std::memory_order_relaxed);
+}
+
+void LateNotes::take_up(Cache& cache) noexcept {
+  CacheCore& core = *cache.core_;
+  if (core.has_notes_.load(std::memory_order_relaxed) && core.has_notes_.exchange(false))
+    core.writes_->remind();
 }
 
 bool CacheCore::preload(std::function<bool(const Recipe&)> fits) {

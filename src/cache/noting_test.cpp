@@ -7,11 +7,14 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <latch>
 #include <semaphore>
 #include <thread>
 
 #include "cache/counts.hpp"
+#include "cache/late_notes.hpp"
 #include "cache/misses.hpp"
 #include "cache/start_order.hpp"
 #include "cache/testing.hpp"
@@ -112,6 +115,31 @@ TEST(Counts, OfAProcessThatOnlyHitsAndIsKilledAreNotLost) {
   EXPECT_EQ(counts.totals[Outcome::memory_hit], 4u);
   EXPECT_EQ(counts.totals[Reason::absent], 1u) << "a hit has no reason";
   EXPECT_EQ((*counts.histograms)[Measure::hit_time].count(), 5u);
+}
+
+long threads_now() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST(Counts, OfAGuestStartNoThreadBeforeItTakesThemUp) {
+  ScratchDirectory scratch;
+  const auto store = open_store(scratch);
+  Options options = options_in(scratch);
+  options.write_behind_size = 0;
+  Cache cache = Cache::open(options);
+  LateNotes::put_off(cache);
+  LateNotes::take_up(cache);  // nothing was asked
+  const long before = threads_now();
+  (void)make(cache, "a");
+  (void)make(cache, "a");
+  EXPECT_EQ(threads_now(), before);
+  LateNotes::take_up(cache);
+  EXPECT_EQ(threads_now(), before + 1);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (read_counts(store->notes()).totals.requests() < 2 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(read_counts(store->notes()).totals.requests(), 2u);
 }
 
 TEST(Misses, AreForgottenWhenTheyAreMeant) {

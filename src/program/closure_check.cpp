@@ -1,9 +1,6 @@
 #include "program/closure_check.hpp"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -38,9 +35,14 @@ struct Brought {
 
 // By path, so that the order in which a compiler looked decides nothing.
 Recipe recipe_with(const Recipe& base, std::vector<Brought> all) {
-  std::sort(all.begin(), all.end(), [](const Brought& a, const Brought& b) { return a.path < b.path; });
+  const auto comes_first = [](const Brought& a, const Brought& b) { return a.path < b.path; };
+  // Closures are kept so.
+  if (!std::is_sorted(all.begin(), all.end(), comes_first)) std::sort(all.begin(), all.end(), comes_first);
   Recipe recipe = base;
   std::string paths;
+  std::size_t paths_size = 0;
+  for (const Brought& each : all) paths_size += each.path.size() + 2;
+  paths.reserve(paths_size);
   std::vector<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string_view>> inodes;
   std::string label;
   for (const Brought& each : all) {
@@ -77,14 +79,10 @@ const ClosureCheck::Now& ClosureCheck::look(std::size_t file) {
   Now& now = now_[file];
   if (now.is_looked) return now;
   now.is_looked = true;
-  now.file = closures_.files[file];
-  char path[format::kClosurePathMax + 1];
-  now.file.path.copy(path, now.file.path.size());
-  path[now.file.path.size()] = '\0';
   struct stat status {};
-  if (::stat(path, &status) != 0) {
+  if (const int error = walk_.status(closures_.files[file].path, status); error != 0) {
     now.state = FileState::absent;
-    now.is_known = means_absent(errno);
+    now.is_known = means_absent(error);
   } else if (S_ISDIR(status.st_mode)) {
     now.state = FileState::directory;
   } else {
@@ -100,8 +98,11 @@ const ClosureCheck::Now& ClosureCheck::hash(std::size_t file) {
   Now& now = now_[file];
   if (now.is_hashed || now.state != FileState::file || !now.is_known) return now;
   now.is_hashed = true;
-  if (now.stamp == now.file.stamp) return now;
-  const int fd = ::open(std::string(now.file.path).c_str(), O_RDONLY | O_CLOEXEC);
+  const KnownFile& before = closures_.files[file];
+  if (now.stamp == before.stamp) return now;
+  now.fresh = static_cast<std::uint32_t>(fresh_.size());
+  KnownFile& fresh = fresh_.emplace_back(before);
+  const int fd = walk_.open(before.path);
   const File open(FileSystem::posix(), fd);
   struct stat status {};
   now.is_known = open.is_open() && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
@@ -112,12 +113,12 @@ const ClosureCheck::Now& ClosureCheck::hash(std::size_t file) {
   const BytesView content = as_bytes({content_.data(), now.stamp.size});
   const format::Checksum quick = format::checksum(content);
   // A content whose quick checksum is known has the digest that goes with it.
-  if (quick != now.file.quick || now.file.digest == std::array<unsigned char, 32>{}) {
-    now.file.quick = quick;
-    now.file.digest = canonical::digest_of(content);
+  if (quick != fresh.quick || fresh.digest == std::array<unsigned char, 32>{}) {
+    fresh.quick = quick;
+    fresh.digest = canonical::digest_of(content);
   }
-  now.file.stamp = is_racy(now.stamp, Clock::system().unix_ns()) ? FileStamp{} : now.stamp;
-  has_news_ = has_news_ || now.file.stamp != closures_.files[file].stamp;
+  fresh.stamp = is_racy(now.stamp, Clock::system().unix_ns()) ? FileStamp{} : now.stamp;
+  has_news_ = has_news_ || fresh.stamp != before.stamp;
   return now;
 }
 
@@ -128,7 +129,8 @@ std::optional<Recipe> ClosureCheck::recipe(const Recipe& base, std::size_t which
   for (const FileUse& use : closure.uses) {
     const Now& now = use.is_read ? hash(use.file) : look(use.file);
     if (!now.is_known) return std::nullopt;
-    all.push_back({now.file.path, use.is_read, now.state, now.stamp, &now.file.digest});
+    all.push_back(
+        {closures_.files[use.file].path, use.is_read, now.state, now.stamp, &known(use.file).digest});
   }
   return recipe_with(base, std::move(all));
 }
@@ -137,7 +139,7 @@ std::vector<KnownFile> ClosureCheck::files() const {
   std::vector<KnownFile> files;
   files.reserve(now_.size());
   for (std::size_t i = 0; i < now_.size(); ++i) {
-    files.push_back(now_[i].is_hashed && now_[i].is_known ? now_[i].file : closures_.files[i]);
+    files.push_back(now_[i].is_known ? known(i) : closures_.files[i]);
   }
   return files;
 }

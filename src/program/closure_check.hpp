@@ -3,6 +3,7 @@
 // is as it was. One check is used by one thread; it looks at each path once.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "format/file_closures.hpp"
 #include "larder/recipe.hpp"
 #include "program/file_recording.hpp"
+#include "program/folder_walk.hpp"
 
 namespace larder {
 
@@ -37,19 +39,27 @@ class ClosureCheck {
   std::vector<format::KnownFile> files() const;
 
  private:
+  static constexpr std::uint32_t kNotFresh = 0xffffffff;
   struct Now {
     bool is_looked = false;
     bool is_hashed = false;
     bool is_known = true;  // false: it could not be looked at or read
     FileState state = FileState::absent;
+    std::uint32_t fresh = kNotFresh;  // in fresh_, where it was read
     format::FileStamp stamp{};
-    format::KnownFile file{};
   };
   const Now& look(std::size_t file);
   const Now& hash(std::size_t file);
+  // What is now known of it.
+  const format::KnownFile& known(std::size_t file) const noexcept {
+    const std::uint32_t fresh = now_[file].fresh;
+    return fresh == kNotFresh ? closures_.files[file] : fresh_[fresh];
+  }
 
   const format::FileClosures& closures_;
   std::vector<Now> now_;
+  std::deque<format::KnownFile> fresh_;  // where it is is pointed to
+  FolderWalk walk_;
   std::string content_;
   bool has_news_ = false;
 };

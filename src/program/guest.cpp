@@ -4,9 +4,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "cache/late_notes.hpp"
+#include "program/ending.hpp"
 
 namespace larder::guest {
 
@@ -41,6 +45,26 @@ void take_notes() noexcept {
     if (Cache* const cache = open_cache()) cache->flush(std::chrono::seconds(1));
   } catch (...) {  // larder why knows less
   }
+}
+
+namespace {
+constinit std::atomic<Cache*> notes_of{nullptr};
+}  // namespace
+
+void put_off_notes() noexcept {
+  try {
+    Cache* const cache = open_cache();
+    if (cache == nullptr) return;
+    LateNotes::put_off(*cache);
+    if (notes_of.exchange(cache, std::memory_order_acq_rel) == nullptr) watch_end();
+  } catch (...) {  // then they are not put off
+  }
+}
+
+void take_up_notes() noexcept {
+  // No thread is started at the very end: what was found is then told by the report alone.
+  Cache* const cache = notes_of.load(std::memory_order_acquire);
+  if (cache != nullptr && !is_ending()) LateNotes::take_up(*cache);
 }
 
 void report(std::string_view layer, std::string_view outcome, Nanoseconds cost,

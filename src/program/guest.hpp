@@ -19,6 +19,10 @@ bool is_enabled() noexcept;
 Cache* open_cache();
 // Writes down what was missed.
 void take_notes() noexcept;
+// A layer that calls the second says so by the first: what its requests are counted for is then written down
+// by a thread that the second starts, and not by one that the first request starts before it is answered.
+void put_off_notes() noexcept;
+void take_up_notes() noexcept;
 
 // Appends one request to what `larder run --report` reads.
 void report(std::string_view layer, std::string_view outcome, Nanoseconds cost,

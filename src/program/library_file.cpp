@@ -34,7 +34,8 @@ class ElfFile {
   explicit ElfFile(const std::string& path)
       : files_(FileSystem::posix()), file_(files_, files_.open_at(AT_FDCWD, path.c_str(), O_RDONLY)) {}
 
-  bool read(LibraryFile& library) {
+  // Without `needed` where nobody asks for it: that lies elsewhere in the file.
+  bool read(LibraryFile& library, bool with_needed = true) {
     ElfW(Ehdr) header;
     if (!file_.is_open() || !get(header, 0)) return false;
     constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -45,7 +46,8 @@ class ElfFile {
     std::memcpy(segments.data(), table.data(), table.size());
     for (const auto& segment : segments) {
       if (segment.p_type == PT_NOTE && library.id.empty()) read_notes(segment, library);
-      if (segment.p_type == PT_DYNAMIC && !read_needed(segment, segments, library)) return false;
+      if (with_needed && segment.p_type == PT_DYNAMIC && !read_needed(segment, segments, library))
+        return false;
     }
     if (library.id.empty()) library.id = digest();
     return !library.id.empty();
@@ -220,7 +222,7 @@ std::string library_file_identity(const std::string& path, const std::string& pl
 
 std::string library_file_line(const std::string& path) {
   LibraryFile library;
-  if (!ElfFile(path).read(library)) return {};
+  if (!ElfFile(path).read(library, false)) return {};
   return path.substr(path.rfind('/') + 1) + ' ' + library.id + '\n';
 }
 

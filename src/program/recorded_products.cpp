@@ -27,6 +27,15 @@ class UsedFiles {
     bytes_ = format::encode_file_closures(one);
     closures_ = *format::decode_file_closures(as_bytes(bytes_));
   }
+  // The same of what was read from the cache, which is kept as it is where nothing else stands in it.
+  UsedFiles(Recipe base, Bytes bytes, format::FileClosures&& closures, const Key& key)
+      : base_(std::move(base)), key_(key), listed_(std::move(bytes)), closures_(std::move(closures)) {}
+  static std::shared_ptr<const UsedFiles> of_listed(const Recipe& base, const Bytes& bytes,
+                                                    format::FileClosures&& closures, std::size_t which,
+                                                    const Key& key) {
+    if (closures.closures.size() > 1) return std::make_shared<const UsedFiles>(base, closures, which, key);
+    return std::make_shared<const UsedFiles>(base, bytes, std::move(closures), key);
+  }
   UsedFiles(const UsedFiles&) = delete;
   UsedFiles& operator=(const UsedFiles&) = delete;
 
@@ -39,7 +48,8 @@ class UsedFiles {
  private:
   Recipe base_;
   Key key_;
-  std::string bytes_;  // what the paths are views of
+  std::string bytes_;  // what the paths are views of; or that is
+  Bytes listed_;
   format::FileClosures closures_;
 };
 
@@ -163,7 +173,7 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
     if (!listed) return fail(listed.error().code, std::move(listed.error().what));
     // Nothing: whoever made it meanwhile could not keep it.
     if (listed->bytes.empty()) return make_alone();
-    const auto closures = format::decode_file_closures(listed->bytes.view());
+    auto closures = format::decode_file_closures(listed->bytes.view());
     if (!closures) {
       if (is_second) return make_alone();
       cache_->reject(list);  // closures of another version
@@ -204,7 +214,8 @@ Result<GotProduct> ProgramProducts::get_or_make_recorded(const Recipe& base, std
       return fail(error.code, std::move(error.what));
     }
     GotProduct answer{std::move(*product), got->outcome, got->reason, got->cost, {}, {}};
-    answer.files = std::make_shared<const UsedFiles>(base, *closures, choice.which, choice.recipe->key());
+    answer.files =
+        UsedFiles::of_listed(base, listed->bytes, std::move(*closures), choice.which, choice.recipe->key());
     return answer;
   }
 }

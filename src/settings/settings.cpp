@@ -163,15 +163,18 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
 
 void Resolver::take_environment() {
   if (around_.is_privileged) return;
+  const auto is_ours = [](const auto& each) { return each.first.starts_with("LARDER_"); };
+  if (std::none_of(around_.environment.begin(), around_.environment.end(), is_ours)) return;
+  std::vector<std::string> known;
   for (const Row& row : table()) {
+    known.push_back(variable(row));
     // An empty variable says nothing.
-    if (const std::string* text = around_.variable(variable(row))) {
-      say(row, *text, Origin::environment, variable(row));
+    if (const std::string* text = around_.variable(known.back())) {
+      say(row, *text, Origin::environment, known.back());
       if (row.name == "disable") disabled_outside_ = *settings_.values.disable;
     }
   }
-  std::vector<std::string> known{std::string(kConfigVariable)};
-  for (const Row& row : table()) known.push_back(variable(row));
+  known.emplace_back(kConfigVariable);
   const std::vector<std::string_view> words(known.begin(), known.end());
   for (const auto& [name, text] : around_.environment) {
     if (!name.starts_with("LARDER_") || std::find(words.begin(), words.end(), name) != words.end()) continue;

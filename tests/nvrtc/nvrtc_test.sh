@@ -24,7 +24,7 @@ for each in /usr/local/cuda*/lib*/libnvrtc.so.* /usr/lib/*-linux-gnu/libnvrtc.so
   [ -e "$each" ] && library=$each && break
 done
 [ -n "$library" ] || { echo "skipped: no libnvrtc on this machine (CUDA, or Debian's non-free)"; exit 77; }
-export NVRTC_LIBRARY=$library
+export LIBRARY=$library # begins with nothing that NVRTC would read
 folder=$(dirname "$library")
 cc -O1 -w "$user" -o linked -pthread "$library" "-Wl,-rpath,$folder" || fail "the linked program does not build"
 cc -O1 -w -DLOADED "$user" -o loaded -pthread -ldl || fail "the loading program does not build"
@@ -143,6 +143,34 @@ CU
   done
 else
   echo "without CUB: its headers are not beside $library"
+fi
+
+# Two builds of libnvrtc in one process: each has products of its own, and finds those again. The other one is a copy
+# with another build id, with its builtins beside it.
+id=$(readelf -n "$library" 2>/dev/null | sed -n 's/.*Build ID: //p' | head -1)
+if [ -n "$id" ] && [ "$(uname -m)" = x86_64 ]; then
+  mkdir copy
+  cp -L "$library" copy/libnvrtc.so.other
+  cp -L "$folder"/libnvrtc-builtins.so.* copy/ || fail "no builtins beside $library"
+  # shellcheck disable=SC2001 # what is replaced is no fixed text
+  at=$(LC_ALL=C grep -obUaP "$(sed 's/../\\x&/g' <<<"$id")" copy/libnvrtc.so.other | head -1 | cut -d: -f1)
+  [ -n "$at" ] || fail "the build id is not found in the file"
+  flipped=$(printf '%02x' $((0x${id:0:2} ^ 0xff)))
+  printf '%b' "\\x$flipped" | dd of=copy/libnvrtc.so.other bs=1 seek="$at" conv=notrunc 2>/dev/null
+  rm -rf store
+  export OTHER_LIBRARY=$work/copy/libnvrtc.so.other
+  for round in "0 hits (2 made)" "2 hits (2 disk_hit)"; do
+    run ./loaded both k.cu both.out "${options[@]}" || fail "two libraries: exit code $?: $(cat err)"
+    expect "2 programs asked, $round" "two libraries"
+    cmp -s both.out both.out.other || fail "two libraries: other output"
+  done
+  LIBRARY=$work/copy/libnvrtc.so.other OTHER_LIBRARY=$library run ./loaded both k.cu both.out "${options[@]}"
+  expect "2 programs asked, 2 hits (2 disk_hit)" "two libraries in another order"
+  # One that has another path and nothing else is the same.
+  cp -L "$library" copy/libnvrtc.so.same
+  OTHER_LIBRARY=$work/copy/libnvrtc.so.same run ./loaded both k.cu both.out "${options[@]}"
+  expect "2 programs asked, 2 hits" "a copy of the same build"
+  rm -rf copy
 fi
 
 # Another product in its place: the program gets that one.

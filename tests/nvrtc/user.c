@@ -1,5 +1,5 @@
 // A program that uses NVRTC as its users do and knows nothing of larder. Compiled by nvrtc_test.sh twice:
-// linked to libnvrtc, or, with -DLOADED, loading the one that NVRTC_LIBRARY names. Usage: user MODE SOURCE
+// linked to libnvrtc, or, with -DLOADED, loading the one that LIBRARY names. Usage: user MODE SOURCE
 // OUTPUT [OPTION...] What the compiler gave goes to OUTPUT; the exit code is nvrtcCompileProgram's.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ FUNCTIONS(DECLARE)
 static void* library;
 static void load(void) {
 #ifdef LOADED
-  library = dlopen(getenv("NVRTC_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(getenv("LIBRARY"), RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     fprintf(stderr, "%s\n", dlerror());
     exit(99);
@@ -135,5 +135,19 @@ int main(int count, char** words) {
       load();
     }
   }
+#ifdef LOADED
+  if (strcmp(mode, "both") == 0) {  // another libnvrtc beside the first, the first again, and both at once
+    int (*const destroy)(Program*) = nvrtcDestroyProgram;
+    Program kept = NULL;
+    if (nvrtcCreateProgram(&kept, source, "kept.cu", 0, NULL, NULL) != 0 || compile(output) != 0) return 95;
+    char other[256];
+    snprintf(other, sizeof other, "%s.other", output);
+    setenv("LIBRARY", getenv("OTHER_LIBRARY"), 1);
+    load();
+    if (nvrtcDestroyProgram == destroy) return 94;
+    if (compile(other) != 0) return 93;
+    return destroy(&kept);
+  }
+#endif
   return compile(output);
 }

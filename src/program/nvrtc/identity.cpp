@@ -36,6 +36,31 @@ std::string path_of(const void* address) {
   return ::dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
+// By its soname, as the loader would know it; or by its file's name. Not by dlopen, which looks for the file.
+bool is_loaded(const std::string& name) {
+  const auto is_it = [](dl_phdr_info* info, std::size_t, void* asked) {
+    const char* const path = info->dlpi_name;
+    if (path == nullptr || *path != '/') return 0;
+    const std::string& sought = *static_cast<const std::string*>(asked);
+    if (std::string_view(path).ends_with('/' + sought)) return 1;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+      const auto* const dynamic =
+          reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+      ElfW(Addr) strings = 0;
+      for (const auto* each = dynamic; each->d_tag != DT_NULL; ++each)
+        if (each->d_tag == DT_STRTAB) strings = each->d_un.d_ptr;
+      if (strings == 0) continue;
+      if (strings < info->dlpi_addr) strings += info->dlpi_addr;
+      for (const auto* each = dynamic; each->d_tag != DT_NULL; ++each)
+        if (each->d_tag == DT_SONAME && sought == reinterpret_cast<const char*>(strings + each->d_un.d_val))
+          return 1;
+    }
+    return 0;
+  };
+  return ::dl_iterate_phdr(is_it, const_cast<std::string*>(&name)) != 0;
+}
+
 // Where the loader would look first for what this library asks for: the folders that it, the program and the
 // environment name, and its own.
 std::vector<std::string> folders_of(const std::string& library) {
@@ -78,11 +103,7 @@ std::string loaded_builtins(const Functions& functions, const std::string& name)
 
 std::string expected_builtins(const Functions& functions, const std::string& library,
                               const std::string& name) {
-  if (void* const loaded = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
-    std::string line = loaded_builtins(functions, name);
-    ::dlclose(loaded);
-    return line;
-  }
+  if (is_loaded(name)) return loaded_builtins(functions, name);
   for (const std::string& folder : folders_of(library)) {
     const std::string path = folder + '/' + name;
     if (exists(path)) return library_file_line(path);
