@@ -15,6 +15,7 @@
 // The arguments of a cl_kernel are part of it: threads that share one take turns, as OpenCL demands.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,16 +55,18 @@ class LARDER_API OpenclApi {
   // whether a build is over when clBuildProgram returns, whoever wants to be called back.
   std::string_view why_left_alone() const noexcept;
   bool builds_at_once() const noexcept;
-  // For a layer: build() in the program that its host holds, by the host's own words. Success gives one more
-  // reference of that program. `code` is what the driver said.
-  struct HostBuild {
-    Program program = nullptr;
-    const char* options = nullptr;
-    void (*notify)(Program program, void* data) = nullptr;
-    void* data = nullptr;
-  };
-  Result<BuiltProgram<Program>> build_for(const HostBuild& host, std::span<const Device> devices,
-                                          int& code) const;
+  // For a layer: build() by its host's own words, in the program that its host holds, or in one that a link
+  // gives. `call` has the driver do it and returns its code, which `code` is then. Success gives one more
+  // reference of that program.
+  using HostCall = std::function<int(Program& program)>;
+  Result<BuiltProgram<Program>> build_for(const HostCall& call, std::span<const Device> devices,
+                                          Program& program, int& code) const;
+  // One more reference of a program that was built.
+  Result<BuiltProgram<Program>> share(Program program) const;
+  // create_from_binary for what is to be linked: a compiled object or a library, by its number in OpenCL. It
+  // is not built; refused where the driver takes it for something else.
+  Result<BuiltProgram<Program>> create_unbuilt(std::span<const Device> devices,
+                                               std::span<const Artefacts> binaries, unsigned type) const;
 
   // What ProgramApi asks for.
   FileReading file_reading() const noexcept;
@@ -85,6 +88,7 @@ class LARDER_API OpenclApi {
   OpenclApi(_cl_context* context, const opencl::Functions& functions);
 
   Result<Program> create(const ProgramIngredients& what) const;
+  Result<Program> create(std::span<const Device> devices, std::span<const Artefacts> binaries) const;
   Result<Program> compile(const ProgramIngredients& what, std::span<const Device> devices) const;
   Result<BuiltProgram<Program>> link(const ProgramIngredients& what, std::span<const Device> devices,
                                      std::span<const Program> parts) const;

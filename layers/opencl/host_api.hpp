@@ -1,9 +1,12 @@
 // OpenCL as the layer's program caches use it. What is found is made from its binary, as ever. What must be
-// built is built in the program that the host holds and by the host's own words, so that a miss leaves
-// everything as it would be without larder; a compiler's no is the driver's own. Any thread.
+// built, compiled or linked is so by the host's own words, for all devices that it names and in the program
+// that it holds, so that a miss leaves everything as it would be without larder; a compiler's no is the
+// driver's own. Any thread.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "larder/opencl.hpp"
@@ -11,14 +14,23 @@
 
 namespace larder::layer {
 
-// One call of clBuildProgram. While a request for it is under way, it is its thread's.
+// One call of clBuildProgram, clCompileProgram or clLinkProgram. While a request for it is under way, it is
+// its thread's.
 struct HostBuild {
-  OpenclApi::HostBuild said;
+  OpenclApi::HostCall call;
+  // The host's; of a link, what came of it.
+  cl_program program = nullptr;
+  // What is made from a binary is built where it is an executable, and left as it is where it is to be
+  // linked.
+  cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
   bool may_build = true;  // else what is not found is left to the host
 
   // What came of it.
-  bool was_built = false;  // in the host's program
+  bool was_built = false;  // by the host's words
   cl_int code = CL_SUCCESS;
+  // The binary that was kept or found, where all devices share one.
+  std::optional<std::string> binary;
+  bool has_several_binaries = false;
 };
 
 class HostApi {
@@ -62,6 +74,13 @@ class HostApi {
 
  private:
   std::shared_ptr<OpenclApi> opencl_;
+};
+
+// The same for what clCompileProgram makes of a source: it is not what clBuildProgram makes of it.
+class HostObjectApi : public HostApi {
+ public:
+  static constexpr std::string_view kKind = "opencl-object";
+  explicit HostObjectApi(const HostApi& api) noexcept : HostApi(api) {}
 };
 
 }  // namespace larder::layer

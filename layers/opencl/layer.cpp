@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "layers/opencl/programs.hpp"
+#include "layers/opencl/serving.hpp"
 #include "layers/opencl/turns.hpp"
 #include "program/ending.hpp"
 #include "program/guest.hpp"
 
 namespace larder::layer {
 namespace {
-
-using Callback = void(CL_CALLBACK*)(cl_program, void*);
 
 // What lies beneath, what of it larder itself calls, and what the loader is given. Set once, before the
 // loader calls anything here.
@@ -55,22 +54,6 @@ bool keeps_all() noexcept {
   return which_are_kept() == "all";
 }
 
-void report_bypass(std::string_view why) noexcept {
-  guest::report("opencl", name(Outcome::bypassed), {}, why);
-}
-
-// The only device of a context; null when it has several.
-cl_device_id device_of(cl_context context) noexcept {
-  std::array<cl_device_id, 2> devices{};
-  std::size_t size = 0;
-  if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &size) != CL_SUCCESS) return nullptr;
-  constexpr std::size_t kOne = sizeof(void*);
-  if (size != kOne) return nullptr;
-  return next.clGetContextInfo(context, CL_CONTEXT_DEVICES, kOne, devices.data(), nullptr) == CL_SUCCESS
-             ? devices.front()
-             : nullptr;
-}
-
 cl_int answered(const void* from, std::size_t from_size, std::size_t size, void* to,
                 std::size_t* size_ret) noexcept {
   if (to != nullptr && size < from_size) return CL_INVALID_VALUE;
@@ -79,57 +62,13 @@ cl_int answered(const void* from, std::size_t from_size, std::size_t size, void*
   return CL_SUCCESS;
 }
 
-void report(const ProgramAnswer& how) noexcept {
-  guest::report("opencl", name(how.outcome), how.cost, how.why_not);
+// What the driver is asked in a program's place.
+cl_program asked(const Served& served, cl_program program) noexcept {
+  return served != nullptr && served->handle != nullptr ? served->handle : program;
 }
 
-// Gets what serves in the program's place. Null: larder has nothing; the host's program may be built by now.
-Served get_served(HostBuild& build, const Source& source, cl_uint count, const cl_device_id* list) {
-  const cl_device_id device = device_of(source.context);
-  const bool is_plain = (count == 0 && list == nullptr) || (count == 1 && list != nullptr && *list == device);
-  if (device == nullptr || !is_plain) {
-    report_bypass("it is not for the one device of its context");
-    return nullptr;
-  }
-  const auto owner = programs_of(source.context, device, functions, keeps_all());
-  if (owner == nullptr) return nullptr;
-  if (!owner->programs) {
-    report_bypass(owner->why_not);
-    return nullptr;
-  }
-  build.may_build = build.said.notify == nullptr || owner->api->builds_at_once();
-  const std::string_view options = build.said.options == nullptr ? "" : build.said.options;
-  const ProgramInput input{.text = *source.text, .call_options = {.compile = options}};
-  Programs& programs = *owner->programs;
-  // What does more than compile must do it to the program that the host holds.
-  if (const std::string why_not = programs.is_cacheable({&device, 1}, input).why_not; !why_not.empty()) {
-    report_bypass(why_not);
-    return nullptr;
-  }
-  ProgramAnswer how;
-  const HostApi::Request request(build);
-  // One that was waited for may be another program of the host's, and that is not to be shared.
-  for (int tries = 0; tries < 2; ++tries) {
-    auto got = programs.get_or_build({&device, 1}, input, &how);
-    if (build.was_built) {
-      guest::take_notes();
-      report(how);
-      return nullptr;
-    }
-    if (!got && build.may_build) report(how);  // its failure is remembered; the driver says it with its log
-    if (!got && !build.may_build)
-      report_bypass("its program wants to be called back, and may go on meanwhile");
-    if (!got) return nullptr;
-    if (how.outcome == Outcome::joined) continue;
-    report(how);
-    return std::make_shared<const ServedProgram>(ServedProgram{std::move(*got), std::string(options)});
-  }
-  report_bypass("another thread was building it");
-  return nullptr;
-}
-
-cl_program handle(const Served& served) noexcept {
-  return served->program->handle();
+bool may_serve() noexcept {
+  return keeps_any() && !guest::is_ending() && !stands_aside.load(std::memory_order_relaxed);
 }
 
 cl_program CL_API_CALL create_with_source(cl_context context, cl_uint count, const char** strings,
@@ -144,7 +83,7 @@ cl_program CL_API_CALL create_with_source(cl_context context, cl_uint count, con
       text.append(strings[i], length == 0 ? std::strlen(strings[i]) : length);
     }
     know_program(program, context, "source", text);
-    if (keeps_any() && !text.empty()) add_program(program, context, std::move(text));
+    if (keeps_any() && !text.empty()) add_program(program, {context, std::move(text)});
   });
   return program;
 }
@@ -203,32 +142,10 @@ std::span<const cl_device_id> devices_of(cl_uint count, const cl_device_id* list
 
 cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* list, const char* options,
                          Callback notify, void* data) {
-  HostBuild build{.said = {program, options, notify, data}};
   ProgramTurn turn;
   turn.build(program, devices_of(count, list), options);
-  bool is_served = false;
-  if (!guest::is_ending() && !stands_aside.load(std::memory_order_relaxed) &&
-      (notify != nullptr || data == nullptr)) {
-    const auto source = begin_build(program);
-    if (source && source->has_kernels) {
-      // Drivers differ in whether a program with kernels may be built again: its own has them.
-      const Served& served = source->has_kernels;
-      const cl_int code =
-          next.clBuildProgram(handle(served), 0, nullptr, served->options.c_str(), nullptr, nullptr);
-      if (code != CL_SUCCESS) return code;
-      end_build(program, nullptr);
-    } else if (source) {
-      Served served;
-      guarded([&] { served = get_served(build, *source, count, list); });
-      is_served = served != nullptr;
-      end_build(program, std::move(served));
-    }
-  }
-  if (is_served) {
-    if (notify != nullptr) notify(program, data);
-    return CL_SUCCESS;
-  }
-  if (build.was_built) return build.code;
+  cl_int code = CL_SUCCESS;
+  if (may_serve() && serve_build(program, {count, list, options, notify, data}, code)) return code;
   // When it is over is the driver's to know.
   if (notify != nullptr) forget_program(program);
   turn.begin();
@@ -238,10 +155,15 @@ cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* 
 cl_int CL_API_CALL compile(cl_program program, cl_uint count, const cl_device_id* list, const char* options,
                            cl_uint headers, const cl_program* header_programs, const char** names,
                            Callback notify, void* data) {
-  forget_program(program);
   ProgramTurn turn;
   turn.compile(program, devices_of(count, list), options,
                {header_programs, header_programs == nullptr ? 0 : headers}, names);
+  cl_int code = CL_SUCCESS;
+  if (may_serve() &&
+      serve_compile(program, {count, list, options, notify, data}, {headers, header_programs, names}, code)) {
+    return code;
+  }
+  if (!may_serve() || notify != nullptr) forget_program(program);
   turn.begin();
   return next.clCompileProgram(program, count, list, options, headers, header_programs, names, notify, data);
 }
@@ -249,21 +171,23 @@ cl_int CL_API_CALL compile(cl_program program, cl_uint count, const cl_device_id
 cl_program CL_API_CALL link(cl_context context, cl_uint count, const cl_device_id* list, const char* options,
                             cl_uint inputs, const cl_program* input_programs, Callback notify, void* data,
                             cl_int* code) {
-  std::vector<cl_program> real;
-  std::vector<Served> held;
-  guarded([&] {
-    for (cl_uint i = 0; input_programs != nullptr && i < inputs; ++i) {
-      held.push_back(served_of(input_programs[i]));
-      real.push_back(held.back() ? handle(held.back()) : input_programs[i]);
-    }
-  });
-  const bool is_whole = real.size() == inputs && inputs != 0;
   ProgramTurn turn;
   turn.link(context, devices_of(count, list), options,
             {input_programs, input_programs == nullptr ? 0 : inputs});
+  const HostParts parts{context, inputs, input_programs};
+  cl_program linked = nullptr;
+  cl_int answer = CL_SUCCESS;
+  if (may_serve() && serve_link(parts, {count, list, options, notify, data}, linked, answer)) {
+    if (code != nullptr) *code = answer;
+    turn.linked(linked);
+    return linked;
+  }
+  std::vector<Served> held;
+  const std::vector<cl_program> real = handles_of(parts, held);
+  const bool is_whole = real.size() == inputs && inputs != 0;
   turn.begin();
-  const cl_program linked = next.clLinkProgram(context, count, list, options, inputs,
-                                               is_whole ? real.data() : input_programs, notify, data, code);
+  linked = next.clLinkProgram(context, count, list, options, inputs, is_whole ? real.data() : input_programs,
+                              notify, data, code);
   turn.linked(linked);
   return fresh(linked);
 }
@@ -290,8 +214,8 @@ cl_int CL_API_CALL program_info(cl_program program, cl_program_info what, std::s
     case CL_PROGRAM_IL:
       break;
     default:
-      if (const Served served = served_of(program))
-        return next.clGetProgramInfo(handle(served), what, size, to, size_ret);
+      if (const Served served = served_of(program); served != nullptr && served->handle != nullptr)
+        return next.clGetProgramInfo(served->handle, what, size, to, size_ret);
   }
   return next.clGetProgramInfo(program, what, size, to, size_ret);
 }
@@ -299,14 +223,19 @@ cl_int CL_API_CALL program_info(cl_program program, cl_program_info what, std::s
 cl_int CL_API_CALL build_info(cl_program program, cl_device_id device, cl_program_build_info what,
                               std::size_t size, void* to, std::size_t* size_ret) {
   const Served served = served_of(program);
-  if (!served) return next.clGetProgramBuildInfo(program, device, what, size, to, size_ret);
+  if (served == nullptr) return next.clGetProgramBuildInfo(program, device, what, size, to, size_ret);
   const bool is_text = what == CL_PROGRAM_BUILD_LOG || what == CL_PROGRAM_BUILD_OPTIONS;
+  const bool is_status = what == CL_PROGRAM_BUILD_STATUS && served->is_object;
   std::size_t real_size = 0;
   // The driver says whether the question is one.
-  const cl_int code = next.clGetProgramBuildInfo(handle(served), device, what, is_text ? 0 : size,
+  const cl_int code = next.clGetProgramBuildInfo(asked(served, program), device, what, is_text ? 0 : size,
                                                  is_text ? nullptr : to, is_text ? &real_size : size_ret);
-  if (!is_text || code != CL_SUCCESS) return code;
-  const std::string& text = what == CL_PROGRAM_BUILD_LOG ? served->program->log() : served->options;
+  if (code != CL_SUCCESS || (!is_text && !is_status)) return code;
+  if (is_status) {
+    constexpr cl_build_status kGood = CL_BUILD_SUCCESS;
+    return answered(&kGood, sizeof kGood, size, to, size_ret);
+  }
+  const std::string& text = what == CL_PROGRAM_BUILD_LOG ? served->log : served->options;
   return answered(text.c_str(), text.size() + 1, size, to, size_ret);
 }
 
@@ -318,8 +247,8 @@ void know(cl_kernel kernel, cl_program program, bool is_served) noexcept {
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* code) {
   const Served served = served_of(program);
-  const cl_kernel kernel = next.clCreateKernel(served ? handle(served) : program, name, code);
-  if (kernel != nullptr) know(kernel, program, served != nullptr);
+  const cl_kernel kernel = next.clCreateKernel(asked(served, program), name, code);
+  if (kernel != nullptr) know(kernel, program, asked(served, program) != program);
   if (kernel != nullptr) know_kernel(kernel, program, name);
   return kernel;
 }
@@ -327,11 +256,11 @@ cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int
 cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel* kernels, cl_uint* count_ret) {
   const Served served = served_of(program);
   cl_uint made = 0;
-  const cl_int code = next.clCreateKernelsInProgram(served ? handle(served) : program, count, kernels, &made);
+  const cl_int code = next.clCreateKernelsInProgram(asked(served, program), count, kernels, &made);
   if (code != CL_SUCCESS) return code;
   if (count_ret != nullptr) *count_ret = made;
   for (cl_uint i = 0; kernels != nullptr && i < std::min(count, made); ++i)
-    know(kernels[i], program, served != nullptr);
+    know(kernels[i], program, asked(served, program) != program);
   for (cl_uint i = 0; takes_turns() && kernels != nullptr && i < std::min(count, made); ++i) {
     std::array<char, 256> name{};
     next.clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, name.size() - 1, name.data(), nullptr);
@@ -464,6 +393,7 @@ void put_turns() noexcept {
 }
 
 void put_keeping() noexcept {
+  set_serving_driver(next, functions, keeps_all());
   put_what_compiles();
   put(mine.clRetainProgram, &retain_program_of_host);
   put(mine.clReleaseProgram, &release_program_of_host);

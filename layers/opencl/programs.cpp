@@ -13,11 +13,12 @@ namespace {
 
 struct KnownProgram {
   cl_context context = nullptr;
-  std::shared_ptr<const std::string> text;
-  unsigned references = 1;  // the host's own
-  unsigned kernels = 0;     // its own, and those of what served for it
+  std::shared_ptr<const Origin> origin;  // null: a link has given it
+  unsigned references = 1;               // the host's own
+  unsigned kernels = 0;                  // its own, and those of what served for it
   bool is_being_built = false;
   Served served;
+  ObjectBytes object;
 };
 struct KnownKernel {
   cl_program program = nullptr;
@@ -87,6 +88,7 @@ std::shared_ptr<ContextPrograms> programs_of(cl_context context, cl_device_id de
     ProgramCacheOptions options{.memory = false};
     options.programs.policy = options.kernels.policy = guest::kPolicy;
     programs->programs.emplace(programs->api, cache, options);
+    programs->objects.emplace(std::make_shared<HostObjectApi>(*programs->api), cache, options);
   }
   std::map<Place, std::shared_ptr<ContextPrograms>> left;
   with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
@@ -96,15 +98,31 @@ std::shared_ptr<ContextPrograms> programs_of(cl_context context, cl_device_id de
   return programs;
 }
 
-void add_program(cl_program program, cl_context context, std::string text) {
+namespace {
+
+void add(cl_program program, KnownProgram fresh) {
   at_fork(7, {before_fork, after_fork, after_fork});
-  KnownProgram fresh;
-  fresh.context = context;
-  fresh.text = std::make_shared<const std::string>(std::move(text));
   with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
-    std::swap(all.programs[program], fresh);  // of that address, and released unseen
+    std::swap(all.programs[program],
+              fresh);  // of that address, and released unseen
   });
   drop(std::move(fresh.served));
+}
+
+}  // namespace
+
+void add_program(cl_program program, Origin origin) {
+  KnownProgram fresh;
+  fresh.context = origin.context;
+  fresh.origin = std::make_shared<const Origin>(std::move(origin));
+  add(program, std::move(fresh));
+}
+
+void add_linked(cl_program program, cl_context context, Served told) {
+  KnownProgram fresh;
+  fresh.context = context;
+  fresh.served = std::move(told);
+  add(program, std::move(fresh));
 }
 
 void forget_program(cl_program program) noexcept {
@@ -146,26 +164,54 @@ std::optional<Source> begin_build(cl_program program) noexcept {
     const auto found = all.programs.find(program);
     if (found == all.programs.end() || found->second.is_being_built) return;
     KnownProgram& known = found->second;
+    if (known.origin == nullptr) return;
     if (known.kernels > 0) {
-      if (known.served != nullptr) source = Source{nullptr, nullptr, known.served};
+      if (known.served != nullptr) source = Source{nullptr, known.served};
       return;
     }
     last = std::move(known.served);
+    known.object.reset();
     known.is_being_built = true;
-    source = Source{known.context, known.text, nullptr};
+    source = Source{known.origin, nullptr};
   });
   drop(std::move(last));
   return source;
 }
 
-void end_build(cl_program program, Served served) noexcept {
+void end_build(cl_program program, Served served, ObjectBytes object) noexcept {
   with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
     const auto found = all.programs.find(program);
     if (found == all.programs.end()) return;
     found->second.is_being_built = false;
     found->second.served.swap(served);
+    found->second.object = std::move(object);
   });
   drop(std::move(served));
+}
+
+ObjectBytes object_of(cl_program program) noexcept {
+  ObjectBytes object;
+  with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = all.programs.find(program);
+    if (found != all.programs.end()) object = found->second.object;
+  });
+  return object;
+}
+
+void set_object(cl_program program, ObjectBytes object) noexcept {
+  with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = all.programs.find(program);
+    if (found != all.programs.end()) found->second.object = std::move(object);
+  });
+}
+
+std::shared_ptr<const Origin> origin_of(cl_program program) noexcept {
+  std::shared_ptr<const Origin> origin;
+  with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = all.programs.find(program);
+    if (found != all.programs.end()) origin = found->second.origin;
+  });
+  return origin;
 }
 
 Served served_of(cl_program program) noexcept {
@@ -181,7 +227,8 @@ unsigned served_in(cl_context context) noexcept {
   unsigned count = 0;
   with_table([&](Table& all) NO_THREAD_SAFETY_ANALYSIS {
     for (const auto& [program, known] : all.programs) {
-      if (known.context == context && known.served != nullptr) ++count;
+      const bool is_another = known.served != nullptr && known.served->handle != nullptr;
+      if (known.context == context && is_another) ++count;
     }
   });
   return count;

@@ -15,42 +15,61 @@
 namespace larder::layer {
 
 using Programs = ProgramCache<HostApi>;
+using Objects = ProgramCache<HostObjectApi>;
 
-// One for each context and device that programs were built for.
+// One for each context and first device of it that programs were built for.
 struct ContextPrograms {
   std::shared_ptr<HostApi> api;
   std::optional<Programs> programs;  // none: the driver is left alone
+  std::optional<Objects> objects;
   std::string why_not;
 };
 // `functions` live for ever, and retain no context: a context of the same address and device does as well.
 std::shared_ptr<ContextPrograms> programs_of(cl_context context, cl_device_id device,
                                              const opencl::Functions& functions, bool keeps_all);
 
-// What serves in the place of a program of the host's.
+// What serves in the place of a program of the host's; or, for a program that a link has given and that
+// serves itself, what is told of it.
 struct ServedProgram {
-  Programs::ProgramHandle program;
-  std::string options;  // of the build that it answers, as the host wrote them
+  cl_program handle = nullptr;  // null: the host's own
+  std::string options;          // of the call that it answers, as the host wrote them
+  std::string log;
+  bool is_object = false;  // compiled, and not built
+  std::shared_ptr<const void> holds;
 };
 using Served = std::shared_ptr<const ServedProgram>;
 
-void add_program(cl_program program, cl_context context, std::string text);
+// What a host's program was created from.
+struct Origin {
+  cl_context context = nullptr;
+  std::string text;
+};
+void add_program(cl_program program, Origin origin);
+// One that a link has given, with what is told of it, if that is not the driver's to tell.
+void add_linked(cl_program program, cl_context context, Served told);
 // From now on it is the driver's alone.
 void forget_program(cl_program program) noexcept;
 void retain_program(cl_program program) noexcept;
 // Before the driver's release: a handle that is gone may be given out again.
 void release_program(cl_program program) noexcept;
 
-// What a known program is to be built from; nothing serves in its place any longer. Nothing for one that is
-// not known, is being built, or has kernels of its own. Where the host still has kernels of what serves, only
-// `has_kernels` is given, and everything stays as it is.
+// What a known program is to be built or compiled from; nothing serves in its place any longer. Nothing for
+// one that is not known, is being built, or has kernels of its own. Where the host still has kernels of what
+// serves, only `has_kernels` is given, and everything stays as it is.
 struct Source {
-  cl_context context = nullptr;
-  std::shared_ptr<const std::string> text;
+  std::shared_ptr<const Origin> origin;
   Served has_kernels;
 };
 std::optional<Source> begin_build(cl_program program) noexcept;
-// Null: nothing serves for it, whether the driver has built it or not.
-void end_build(cl_program program, Served served) noexcept;
+// The bytes of an object or a library, by which links know it.
+using ObjectBytes = std::shared_ptr<const std::string>;
+// Null: nothing serves for it, whether the driver has built it or not. Null bytes: it is no object, or they
+// are not known.
+void end_build(cl_program program, Served served, ObjectBytes object = nullptr) noexcept;
+ObjectBytes object_of(cl_program program) noexcept;
+void set_object(cl_program program, ObjectBytes object) noexcept;
+// What a program was created from; null: that is not known.
+std::shared_ptr<const Origin> origin_of(cl_program program) noexcept;
 // Null: nothing, the program itself is asked.
 Served served_of(cl_program program) noexcept;
 // How many programs serve in this context, each of which holds one reference of it.

@@ -29,7 +29,7 @@ cc -O1 -w -shared -fPIC "$counting" -o counting.so || fail "the counting layer d
 # report says is in err.
 run() {
   rm -rf "$work/pocl"
-  POCL_CACHE_DIR=$work/pocl timeout 120 "$larder" run --report --opencl-layer "$which" -- ./user "${words[@]}" \
+  POCL_CACHE_DIR=$work/pocl timeout 400 "$larder" run --report --opencl-layer "$which" -- ./user "${words[@]}" \
     >"$1" 2>err
 }
 expect() {
@@ -51,7 +51,7 @@ Oclgrind) # what is released at the end corrupts its memory, without larder too;
   ;;
 *)
   library=libpocl.so.2
-  words=("$driver" inc tqlkecd)
+  words=("$driver" inc tqlkecdx)
   which=all
   kept=by_how_much
   put=by_how_MUCH
@@ -59,7 +59,7 @@ Oclgrind) # what is released at the end corrupts its memory, without larder too;
   ;;
 esac
 echo "$library" >vendors/one.icd
-POCL_CACHE_DIR=$work/pocl timeout 120 ./user "${words[@]}" >plain 2>err
+POCL_CACHE_DIR=$work/pocl timeout 400 ./user "${words[@]}" >plain 2>err
 code=$?
 [ $code = 77 ] && { echo "skipped: $driver is not here (package oclgrind or pocl-opencl-icd)"; exit 77; }
 [ $code = 0 ] || fail "$driver: exits with $code without larder: $(cat err)"
@@ -74,11 +74,30 @@ grep -q "opencl: .* made" err && fail "$driver: a second run builds: $(cat err)"
 
 echo '#define VALUE 22' >inc/value.h
 run edited || fail "$driver: a header was edited: $?: $(cat err)"
-expect " 1 made" "an edited header is no miss"
-grep -q "gives 22" edited || fail "$driver: serves what an edited header has made stale"
+expect " 3 made" "an edited header is no miss for what is built, compiled and linked"
+for fresh in "with header 0 gives 22" "linked 0 gives 23"; do
+  grep -q "$fresh" edited || fail "$driver: serves what an edited header has made stale"
+done
 echo '#define VALUE 21' >inc/value.h
 
 if [ "$which" = all ]; then
+  # One context of two devices, that are alike and not.
+  before=("${words[@]}")
+  words=("$driver" inc 2)
+  for POCL_DEVICES in "pthread basic" "pthread pthread"; do
+    export POCL_DEVICES
+    cp plain plain.one
+    POCL_CACHE_DIR=$work/pocl ./user "${words[@]}" >plain 2>err || fail "$driver: $POCL_DEVICES: $?: $(cat err)"
+    run cold || fail "$driver: $POCL_DEVICES, cold: $?: $(cat err)"
+    same cold "$POCL_DEVICES, cold"
+    run warm || fail "$driver: $POCL_DEVICES, warm: $?: $(cat err)"
+    same warm "$POCL_DEVICES, warm"
+    expect "[23] disk_hit" "$POCL_DEVICES, warm"
+    mv plain.one plain
+  done
+  unset POCL_DEVICES
+  words=("${before[@]}")
+
   # A driver whose own cache is adopted is left alone by the table.
   which=known
   run left || fail "$driver: left alone: $?: $(cat err)"

@@ -2,7 +2,7 @@
 // prints is the same each time: with the layer and without, cold and warm. Arguments: a part of the
 // platform's name, a folder with value.h in it, and letters for what the driver bears: t several threads at
 // once, q questions that are none, l linking, k building what has kernels, e releasing at the end, c cloning
-// kernels.
+// kernels, x calls that are none of compiling and linking; 2: nothing but a context of two devices.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -211,6 +211,15 @@ static void binaries(void) {
   clReleaseProgram(program);
 }
 
+// Whether a program is a compiled object.
+static int object_of(cl_program program) {
+  cl_build_status status = 99;
+  cl_program_binary_type type = 99;
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL);
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof type, &type, NULL);
+  return status == CL_BUILD_SUCCESS && type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
+}
+
 static void links(void) {
   cl_program header = program_of("#define VALUE 9\n");
   cl_program caller = program_of(
@@ -231,6 +240,46 @@ static void links(void) {
   linked = clLinkProgram(context, 1, &device, NULL, 2, parts, NULL, NULL, &code);
   printf(" linked %d gives %d\n", code, run_named(linked, "give"));
   clReleaseProgram(linked);
+  // The same parts by way of a library, and with other options.
+  cl_program library = clLinkProgram(context, 1, &device, "-create-library", 1, &helper, NULL, NULL, &code);
+  printf("library %d", code);
+  cl_program_binary_type type = 99;
+  clGetProgramBuildInfo(library, device, CL_PROGRAM_BINARY_TYPE, sizeof type, &type, NULL);
+  printf(" type %u references %u\n", type, references(library));
+  cl_program with_library[] = {caller, library};
+  linked = clLinkProgram(context, 0, NULL, "", 2, with_library, NULL, NULL, &code);
+  clReleaseProgram(library);
+  printf("linked with it %d\n", code);
+  tell("linked", linked);
+  printf("compiled log %d object %d", log_says(caller, "error"), object_of(caller));
+  cl_kernel give = clCreateKernel(linked, "give", &code);
+  cl_program of = NULL;
+  clGetKernelInfo(give, CL_KERNEL_PROGRAM, sizeof of, &of, NULL);
+  clRetainProgram(linked);
+  printf(" kernel %d of linked %d references %u", code, of == linked, references(linked));
+  clReleaseProgram(linked);
+  clReleaseProgram(linked);
+  printf(" outlives it %u gives %d\n", references(of), run(give));
+  clReleaseKernel(give);
+  // Compiled once more, with another header: what was linked before stays what it was.
+  cl_program other = program_of("#define VALUE 10\n");
+  linked = clLinkProgram(context, 1, &device, NULL, 2, parts, NULL, NULL, &code);
+  printf("compiled again %d", clCompileProgram(caller, 1, &device, NULL, 1, &other, &name, NULL, NULL));
+  cl_program relinked = clLinkProgram(context, 1, &device, NULL, 2, parts, NULL, NULL, &code);
+  printf(" gave %d gives %d\n", run_named(linked, "give"), run_named(relinked, "give"));
+  clReleaseProgram(linked);
+  clReleaseProgram(relinked);
+  clReleaseProgram(other);
+  // Compilers and linkers that say no.
+  cl_program bad = program_of("flaot x;\n");
+  printf("bad %d", clCompileProgram(bad, 1, &device, NULL, 0, NULL, NULL, NULL, NULL));
+  printf(" log %d\n", log_says(bad, "flaot"));
+  clReleaseProgram(bad);
+  if (can('x')) {
+    printf("no parts %d", (clLinkProgram(context, 1, &device, NULL, 0, NULL, NULL, NULL, &code), code));
+    printf(" data without callback %d\n",
+           clCompileProgram(caller, 1, &device, NULL, 0, NULL, NULL, NULL, &notified));
+  }
   clReleaseProgram(header);
   clReleaseProgram(caller);
   clReleaseProgram(helper);
@@ -244,6 +293,15 @@ static void includes(const char* folder) {
   printf("with header %d", clBuildProgram(program, 1, &device, options, NULL, NULL));
   printf(" gives %d\n", run_named(program, "give"));
   clReleaseProgram(program);
+  if (!can('l')) return;
+  program = program_of("#include \"value.h\"\nkernel void give(global int* out) { out[0] = VALUE + 1; }\n");
+  printf("compiled with header %d",
+         clCompileProgram(program, 1, &device, options, 0, NULL, NULL, NULL, NULL));
+  cl_int code = 99;
+  cl_program linked = clLinkProgram(context, 1, &device, NULL, 1, &program, NULL, NULL, &code);
+  printf(" linked %d gives %d\n", code, run_named(linked, "give"));
+  clReleaseProgram(program);
+  clReleaseProgram(linked);
 }
 
 static void* build_one(void* number) {
@@ -304,13 +362,72 @@ static void several(void) {
       queue = clCreateCommandQueue(context, parts[i], 0, NULL);
       cl_program program = program_of(text);
       printf("on a part %d", clBuildProgram(program, i, i == 0 ? NULL : &parts[1], NULL, NULL, NULL));
-      printf(" gives %d\n", run_named(program, "give"));
+      size_t sizes[2] = {0, 0};
+      cl_build_status states[2] = {99, 99};
+      size_t size = 0;
+      printf(" gives %d", run_named(program, "give"));
+      code = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &size);
+      for (int j = 0; j < 2; ++j)
+        clGetProgramBuildInfo(program, parts[j], CL_PROGRAM_BUILD_STATUS, sizeof states[j], &states[j], NULL);
+      printf(" sizes %d %zu: %d %d states %d %d\n", code, size, sizes[0] > 0, sizes[1] > 0, states[0],
+             states[1]);
       clReleaseProgram(program);
       clReleaseCommandQueue(queue);
     }
     clReleaseContext(context);
     for (cl_uint i = 0; i < count; ++i) clReleaseDevice(parts[i]);
   }
+  context = first;
+  queue = before;
+}
+
+// One context of two devices of the platform's, if it has so many: a program for both, for the second alone,
+// and a linked one.
+static void for_two(const cl_device_id* two) {
+  const cl_context first = context;
+  const cl_command_queue before = queue;
+  cl_int code = 99;
+  context = clCreateContext(NULL, 2, two, NULL, NULL, NULL);
+  for (int i = 0; i < 3; ++i) {
+    cl_program program = program_of("kernel void give(global int* out) { out[0] = 12; }\n");
+    printf("for two %d",
+           i < 2 ? clBuildProgram(program, (cl_uint)i, i == 0 ? NULL : &two[1], "-DTWO", NULL, NULL)
+                 : clCompileProgram(program, 0, NULL, NULL, 0, NULL, NULL, NULL, NULL));
+    if (i == 2) {
+      cl_program linked = clLinkProgram(context, 0, NULL, NULL, 1, &program, NULL, NULL, &code);
+      printf(" linked %d", code);
+      clReleaseProgram(program);
+      program = linked;
+    }
+    size_t sizes[2] = {0, 0};
+    size_t size = 0;
+    code = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &size);
+    printf(" sizes %d %zu: %d %d too small %d", code, size, sizes[0] > 0, sizes[1] > 0,
+           clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, 1, sizes, NULL));
+    unsigned char* binaries[2] = {sizes[0] > 0 ? malloc(sizes[0]) : NULL,
+                                  sizes[1] > 0 ? malloc(sizes[1]) : NULL};
+    printf(" binaries %d", clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binaries, binaries, NULL));
+    for (int j = i == 1 ? 1 : 0; j < 2; ++j) {  // PoCL says of both that they have it, and aborts
+      cl_build_status state = 99;
+      char options[64] = "";
+      clGetProgramBuildInfo(program, two[j], CL_PROGRAM_BUILD_STATUS, sizeof state, &state, NULL);
+      clGetProgramBuildInfo(program, two[j], CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
+      printf(" state %d [%s]", state, options);
+      free(binaries[j]);
+      if (state != CL_BUILD_SUCCESS) continue;
+      queue = clCreateCommandQueue(context, two[j], 0, NULL);
+      printf(" gives %d", run_named(program, "give"));
+      clReleaseCommandQueue(queue);
+    }
+    printf(" references %u\n", references(program));
+    clReleaseProgram(program);
+  }
+  // A list that names one twice.
+  const cl_device_id twice[] = {two[0], two[0]};
+  cl_program program = program_of("kernel void give(global int* out) { out[0] = 13; }\n");
+  printf("twice the same %d\n", clBuildProgram(program, 2, twice, NULL, NULL, NULL) == CL_SUCCESS);
+  clReleaseProgram(program);
+  clReleaseContext(context);
   context = first;
   queue = before;
 }
@@ -331,15 +448,22 @@ static void at_the_end_counted(void) {
 
 int main(int count, char** words) {
   cl_platform_id platforms[8];
+  cl_device_id devices[2] = {NULL, NULL};
   cl_uint found = 0;
+  cl_uint has = 0;
   clGetPlatformIDs(8, platforms, &found);
   for (cl_uint i = 0; i < found && device == NULL && count >= 3; ++i) {
     char name[256] = "";
     clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-    if (strstr(name, words[1]) != NULL) clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+    if (strstr(name, words[1]) != NULL) clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 2, devices, &has);
+    device = devices[0];
   }
   if (device == NULL) return 77;
   if (count > 3) bears = words[3];
+  if (can('2')) {
+    if (has > 1) for_two(devices);
+    return has > 1 ? 0 : 78;
+  }
   context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
   queue = clCreateCommandQueue(context, device, 0, NULL);
   lives();

@@ -1,5 +1,5 @@
-/* Preloaded in front of a program: writes down which files its driver moves to their places, a line each, and stops
-   the whole program before one whose path ends with HANG_AT. */
+/* Preloaded in front of a program: writes down which files its driver moves to their places, a line each, and
+   stops the whole program before one whose path ends with HANG_AT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

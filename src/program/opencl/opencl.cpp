@@ -1,5 +1,6 @@
 #include "larder/opencl.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "program/file_hooks.hpp"
@@ -235,20 +236,27 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build(const ProgramIngredien
   return built;
 }
 
-Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_for(const HostBuild& host,
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_for(const HostCall& call,
                                                               std::span<const Device> devices,
-                                                              int& code) const {
+                                                              Program& program, int& code) const {
   hear_files();
-  functions_.retain_program(host.program);  // its host may let it go when it is called back
-  code = functions_.build_program(host.program, count_of(devices), devices.data(), host.options, host.notify,
-                                  host.data);
+  const bool is_made = program == nullptr;           // by the call
+  if (!is_made) functions_.retain_program(program);  // its host may let it go when it is called back
+  code = call(program);
   if (!FileRecording::has_heard()) FileRecording::tell_unheard(kUnheard);
-  if (code != CL_SUCCESS) {
-    Error error = error_of(code, "clBuildProgram", host.program, devices);
-    release(host.program);
+  if (code != CL_SUCCESS || program == nullptr) {
+    Error error =
+        error_of(code == CL_SUCCESS ? CL_LINK_PROGRAM_FAILURE : code, "build for its host", program, devices);
+    if (!is_made) release(program);
     return fail(error.code, std::move(error.what));
   }
-  return BuiltProgram<Program>{host.program, log_of(host.program, devices)};
+  if (is_made) functions_.retain_program(program);
+  return BuiltProgram<Program>{program, log_of(program, devices)};
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::share(Program program) const {
+  functions_.retain_program(program);
+  return BuiltProgram<Program>{program, {}};
 }
 
 Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_heard(const ProgramIngredients& what,
@@ -287,9 +295,17 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::build_heard(const ProgramIng
   return BuiltProgram<Program>{*program, log_of(*program, devices)};
 }
 
-Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
-    const ProgramIngredients& what, std::span<const Device> devices,
-    std::span<const Artefacts> binaries) const {
+namespace {
+
+auto refuse(cl_int code, const char* call) {
+  const Code kind = code_of(code) == Code::out_of_resources ? Code::out_of_resources : Code::refused;
+  return fail(kind, std::string(call) + ": OpenCL error " + std::to_string(code));
+}
+
+}  // namespace
+
+Result<OpenclApi::Program> OpenclApi::create(std::span<const Device> devices,
+                                             std::span<const Artefacts> binaries) const {
   std::vector<const unsigned char*> begins;
   std::vector<std::size_t> sizes;
   for (const Artefacts& binary : binaries) {
@@ -299,10 +315,6 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
     begins.push_back(reinterpret_cast<const unsigned char*>(binary.front().bytes.data()));
     sizes.push_back(binary.front().bytes.size());
   }
-  const auto refuse = [&](cl_int code, const char* call) {
-    const Code kind = code_of(code) == Code::out_of_resources ? Code::out_of_resources : Code::refused;
-    return fail(kind, std::string(call) + ": OpenCL error " + std::to_string(code));
-  };
   cl_int code = CL_SUCCESS;
   std::vector<cl_int> states(devices.size());
   cl_program program = functions_.create_program_with_binary(
@@ -311,15 +323,41 @@ Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
     if (program != nullptr) release(program);
     return refuse(code, "clCreateProgramWithBinary");
   }
+  return program;
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_from_binary(
+    const ProgramIngredients& what, std::span<const Device> devices,
+    std::span<const Artefacts> binaries) const {
+  auto program = create(devices, binaries);
+  if (!program) return fail(program.error().code, std::move(program.error().what));
   // Options of a compiler that will not run; some drivers look at them all the same.
   const std::string options = terminated(what.text(ingredient::kCompileOptions));
-  code =
-      functions_.build_program(program, count_of(devices), devices.data(), options.c_str(), nullptr, nullptr);
+  const cl_int code = functions_.build_program(*program, count_of(devices), devices.data(), options.c_str(),
+                                               nullptr, nullptr);
   if (code != CL_SUCCESS) {
-    release(program);
+    release(*program);
     return refuse(code, "clBuildProgram of a binary");
   }
-  return BuiltProgram<Program>{program, {}};
+  return BuiltProgram<Program>{*program, {}};
+}
+
+Result<BuiltProgram<OpenclApi::Program>> OpenclApi::create_unbuilt(std::span<const Device> devices,
+                                                                   std::span<const Artefacts> binaries,
+                                                                   unsigned type) const {
+  auto program = create(devices, binaries);
+  if (!program) return fail(program.error().code, std::move(program.error().what));
+  for (const Device device : devices) {
+    cl_program_binary_type is = CL_PROGRAM_BINARY_TYPE_NONE;
+    const cl_int code =
+        functions_.get_program_build_info(*program, device, CL_PROGRAM_BINARY_TYPE, sizeof is, &is, nullptr);
+    if (code == CL_SUCCESS && is == type) continue;
+    release(*program);
+    return fail(Code::refused,
+                "clCreateProgramWithBinary: the driver does not "
+                "take it for what it was");
+  }
+  return BuiltProgram<Program>{*program, {}};
 }
 
 Result<Artefacts> OpenclApi::binary_of(Program program, Device device) const {
@@ -340,15 +378,18 @@ Result<Artefacts> OpenclApi::binary_of(Program program, Device device) const {
   }
   std::string binary;
   if (code == CL_SUCCESS) {
-    // Null for a device says that nobody wants its binary.
+    // Null for a device says that nobody wants its binary; PoCL 3.1 writes there all the same.
+    std::vector<std::string> all(count);
     std::vector<unsigned char*> places(count, nullptr);
     for (cl_uint i = 0; i < count; ++i) {
-      if (devices[i] != device) continue;
-      binary.resize(sizes[i]);
-      places[i] = reinterpret_cast<unsigned char*>(binary.data());
+      all[i].resize(sizes[i]);
+      if (sizes[i] != 0) places[i] = reinterpret_cast<unsigned char*>(all[i].data());
     }
     code = functions_.get_program_info(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*),
                                        places.data(), nullptr);
+    const auto place = std::find(devices.begin(), devices.end(), device);
+    if (code == CL_SUCCESS && place != devices.end())
+      binary = std::move(all[static_cast<std::size_t>(place - devices.begin())]);
   }
   if (code != CL_SUCCESS) {
     Error error = error_of(code, "ask for a program's binary", nullptr, {});
