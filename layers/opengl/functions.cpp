@@ -140,10 +140,10 @@ const Functions* functions() noexcept {
            set.glDeleteShader != nullptr && set.glShaderSource != nullptr && set.glCompileShader != nullptr &&
            set.glGetShaderiv != nullptr && set.glGetShaderInfoLog != nullptr &&
            set.glCreateProgram != nullptr && set.glDeleteProgram != nullptr &&
-           set.glGetAttachedShaders != nullptr && set.glUseProgram != nullptr &&
-           set.glDetachShader != nullptr && set.glBindAttribLocation != nullptr &&
-           set.glLinkProgram != nullptr && set.glValidateProgram != nullptr &&
-           set.glGetProgramiv != nullptr && set.glGetProgramInfoLog != nullptr;
+           set.glGetAttachedShaders != nullptr && set.glDetachShader != nullptr &&
+           set.glBindAttribLocation != nullptr && set.glLinkProgram != nullptr &&
+           set.glValidateProgram != nullptr && set.glGetProgramiv != nullptr &&
+           set.glGetProgramInfoLog != nullptr;
   });
 }
 

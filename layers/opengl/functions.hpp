@@ -35,7 +35,6 @@ enum : Enum {
   kAttachedShaders = 0x8B85,
   kFeedbackVaryings = 0x8C83,
   kLanguageVersion = 0x8B8C,
-  kCurrentProgram = 0x8B8D,
   kNamedStringLength = 0x8DE9,
   kCompletionStatus = 0x91B1,
   kContextProfile = 0x9126,
@@ -100,7 +99,6 @@ enum : Enum {
   X(unsigned char, glIsShader, (Name shader))                                                          \
   X(unsigned char, glIsProgram, (Name program))                                                        \
   X(void, glGetAttachedShaders, (Name program, int size, int* count, Name* shaders))                   \
-  X(void, glUseProgram, (Name program))                                                                \
   X(unsigned char, glIsNamedStringARB, (int length, const char* name))                                 \
   X(void, glGetNamedStringivARB, (int length, const char* name, Enum what, int* value))                \
   X(void, glGetNamedStringARB, (int name_length, const char* name, int size, int* length, char* text)) \

@@ -227,21 +227,17 @@ class LinkOfShaders final : public Link {
     return why_not;
   }
 
-  // A link installs what it makes wherever the program is in use; a binary does where glUseProgram says so.
+  // Like a link, a binary takes the place of what is in use in the context; drivers' ways with pipelines and
+  // feedback are less trodden.
   std::string why_not_again() {
     if (service_->has_pipelines && context_number(gl_, kPipelineBinding) != 0)
       return "it was linked before, and a pipeline that is bound may use it";
     if (program_number(gl_, program_, kFeedbackVaryings) > 0)
       return "it was linked before, and feedback may use it";
-    is_current_ = static_cast<Name>(context_number(gl_, kCurrentProgram)) == program_;
     return {};
   }
 
-  bool take(const opengl::ProgramBinary& binary) override {
-    if (!put(binary)) return false;
-    if (is_current_) gl_.glUseProgram(program_);
-    return true;
-  }
+  bool take(const opengl::ProgramBinary& binary) override { return put(binary); }
 
   void taken(const opengl::InfoLog& log) override {
     Objects::with_program(program_, [&](Program& program) {
@@ -274,7 +270,6 @@ class LinkOfShaders final : public Link {
     return is_news;
   }
 
-  bool is_current_ = false;
   std::vector<Name> shaders_;
 };
 

@@ -160,7 +160,6 @@ proc eglGetProcAddress(const char* name) {
              {"glBindAttribLocation", (proc)bind_attribute},
              {"glGetProgramiv", (proc)program_number},
              {"glLinkProgram", (proc)link_program},
-             {"glUseProgram", (proc)nothing},
              {"eglSetBlobCacheFuncsANDROID", (proc)set_functions},
              {"fakeCount", (proc)count_of}};
   size_t i;

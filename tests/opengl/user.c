@@ -562,6 +562,9 @@ static void again(void) {
   char* text = fragment_text();
   const char* other = "#version 450\nthis is no source";
   const U fragment = shader(kFragment, text);
+  const U inverse = shader(kFragment,
+                           "#version 450\nin vec2 place; layout(location = 0) out vec4 first;\n"
+                           "void main() { first = vec4(1.0 - fract(place), 0.75, 1.0); }\n");
   const U vertex = shader(kVertex, kVertexText);
   const U made = attached(vertex, fragment);
   U next;
@@ -572,6 +575,15 @@ static void again(void) {
   glUniform1f(glGetUniformLocation(made, "gain"), 0.125f);
   draw_now("linked again and in use");
   say_program("linked again", made);
+  glUseProgram(made);
+  glDetachShader(made, fragment);
+  glAttachShader(made, inverse);
+  glLinkProgram(made);
+  draw_now("another program by then, and in use");
+  glUseProgram(0);
+  glDetachShader(made, inverse);
+  glAttachShader(made, fragment);
+  glLinkProgram(made);
   draw("linked again", made);
   glBindAttribLocation(made, 7, "at");
   glLinkProgram(made);
