@@ -12,10 +12,13 @@ namespace {
 TEST(Mutex, HoldsAgainstAThreadThatStartsWhileItIsHeld) {
   Mutex mutex;
   int guarded = 0;
-  ASSERT_TRUE(mutex.lock_if_free());
+  if (!mutex.lock_if_free()) FAIL() << "nobody holds it";
   std::atomic<bool> has_tried{false};
   std::thread other([&] {
-    EXPECT_FALSE(mutex.lock_if_free());
+    if (mutex.lock_if_free()) {
+      ADD_FAILURE() << "it is held";
+      mutex.unlock();
+    }
     has_tried = true;
     mutex.lock();
     EXPECT_EQ(guarded, 1);

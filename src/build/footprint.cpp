@@ -19,7 +19,6 @@ namespace {
 using trace::Touch;
 using trace::Was;
 
-constexpr std::array<std::string_view, 3> kKernelPlaces = {"/proc/", "/sys/", "/dev/"};
 // What libraries ask for whatever the program does, and what says nothing.
 constexpr std::array<std::string_view, 17> kHarmless = {"/proc/filesystems",
                                                         "/proc/mounts",
@@ -42,12 +41,6 @@ constexpr std::array<std::string_view, 17> kHarmless = {"/proc/filesystems",
 constexpr std::array<std::string_view, 16> kOracles = {
     "date",   "hostname", "uname", "nproc", "whoami", "id",  "logname", "who",
     "uptime", "uuidgen",  "shuf",  "lscpu", "hostid", "tty", "ps",      "arch"};
-
-bool is_in_kernel_place(std::string_view path) {
-  return !path.starts_with("/dev/shm/") &&
-         std::any_of(kKernelPlaces.begin(), kKernelPlaces.end(),
-                     [&](std::string_view place) { return path.starts_with(place); });
-}
 
 // Of a process itself, too: /proc/123/maps.
 bool is_harmless(std::string_view path) {

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view kTracedProduct = "build-step-traced";
 
-void append_part(std::string& text, std::string_view part) {
+void add_part(std::string& text, std::string_view part) {
   text.append(part) += '\0';
 }
 
-std::string digest_of(const std::string& text) {
+std::string proof_of(const std::string& text) {
   const canonical::Digest digest = canonical::digest_of(as_bytes(text));
   return to_hex(std::as_bytes(std::span(digest)));
 }
@@ -33,9 +33,12 @@ std::string Restorer::content_of(const Mark& mark, std::int64_t began_ns, std::s
     return {};
   }
   // What is a dependency was held against the time before the command by whoever recorded the run.
-  if (!mark.is_dependency && began_ns != INT64_MAX && !is_settled(present_.whole_print(target), began_ns)) {
-    why = mark.path + " changed while its command ran";
-    return {};
+  if (!mark.is_dependency && began_ns != INT64_MAX) {
+    const Fingerprint print = present_.whole_print(target);
+    if (print == Fingerprint{} || !is_settled(print, began_ns)) {
+      why = mark.path + " changed while its command ran";
+      return {};
+    }
   }
   const Kind kind = look_at(mark.path.c_str()).kind;
   if (kind != (mark.manner == Manner::listed ? Kind::directory : Kind::file)) {
@@ -64,21 +67,21 @@ std::optional<Recipe> Restorer::traced_recipe(const Asked& asked, const std::vec
   std::string presences;
   for (const auto& [name, mark] : sorted) {
     if (mark->manner != Manner::read && mark->manner != Manner::listed) {
-      append_part(presences, name);
-      append_part(presences, root.portable(presence(mark->manner, mark->path)));
+      add_part(presences, name);
+      add_part(presences, root.portable(presence(mark->manner, mark->path)));
       continue;
     }
     const std::string content = content_of(*mark, began_ns, why);
     if (content.empty()) return std::nullopt;
     if (mark->path.starts_with(kPackagesPlace)) {
-      append_part(system, name);
-      append_part(system, content);
+      add_part(system, name);
+      add_part(system, content);
     } else {
       recipe.add("file " + name, content);
     }
   }
-  recipe.add("system's files", digest_of(system));
-  recipe.add("what is there", digest_of(presences));
+  recipe.add("system's files", proof_of(system));
+  recipe.add("what is there", proof_of(presences));
   return recipe;
 }
 

@@ -168,12 +168,6 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   std::string changed = job.came;
   for (const TargetId ghost : job.ghosts)
     if (present_.look_again(ghost) != kMissing) changed = manifest_.path(ghost);
-  for (const TargetId target : job.looked) {
-    if (present_.is_looked(target)) continue;
-    // Whether it was there already when it was looked for is not known of one that is so fresh.
-    if (present_.look_again(target) == kMissing || !is_settled(present_.whole_print(target), job.started_ns))
-      changed = manifest_.path(target);
-  }
   if (!are_inputs_unchanged(job, discovered, changed)) {
     plan_.learn(step, discovered);
     if (attempts < kAttemptsMax) return false;

@@ -20,11 +20,6 @@ bool is_below(std::string_view path, std::string_view directory) {
          (directory.ends_with('/') || path[directory.size()] == '/');
 }
 
-bool is_in_kernel_place(std::string_view path) {
-  return std::any_of(kKernelPlaces.begin(), kKernelPlaces.end(),
-                     [&](std::string_view system) { return path.starts_with(system); });
-}
-
 // Whether it is another than before the command. PRECONDITION: it named it to write or remove it.
 bool is_changed(const Touch& touched) {
   struct stat status {};
@@ -37,6 +32,12 @@ bool is_changed(const Touch& touched) {
 }
 
 }  // namespace
+
+bool is_in_kernel_place(std::string_view path) {
+  return !path.starts_with("/dev/shm/") &&
+         std::any_of(kKernelPlaces.begin(), kKernelPlaces.end(),
+                     [&](std::string_view system) { return path.starts_with(system); });
+}
 
 Undeclared::Undeclared(const Manifest& manifest, std::string tree)
     : manifest_(manifest), tree_(std::move(tree)), working_(real_path(".")) {}

@@ -23,6 +23,8 @@ struct Declared {
   // A directory may be an output, with all that is in it.
   bool is_output(std::string_view place) const;
 };
+// Whether there are no files there but what the kernel shows as such.
+bool is_in_kernel_place(std::string_view path);
 // Directories in which a command made or removed names.
 std::unordered_set<std::string_view> busy_directories(const trace::Report& report);
 

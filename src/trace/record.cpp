@@ -71,7 +71,7 @@ bool Record::take_later(const Call& call, const seccomp_notif& halted) {
     if ((flags & kOthers) != O_RDONLY) return false;
     uses = kRead;
     link_only = (flags & O_NOFOLLOW) != 0;
-  } else if (call.form == Form::path && (uses & ~(kLooked | kRead)) == 0) {
+  } else if (call.form == Form::path && uses == kRead) {
     link_only = is_link_only(call, call.first, halted);
   } else {
     return false;

@@ -41,7 +41,7 @@ class Record {
     bool link_only;
     pid_t task;
   };
-  // Most calls only read or look, and the command waits until they are noted: so they are looked at together,
+  // Most calls only read, and the command waits until they are noted: so they are looked at together,
   // before the next call that may change what they lead to. False: it is none that can wait.
   bool take_later(const Call& call, const seccomp_notif& halted);
   void catch_up();
