@@ -1,6 +1,6 @@
-// What an input is to who takes it: its content, but for an output that is empty, a stamp as GN and many
-// rules write them. It says nothing but that its step ran, so it stands for what that step read: whoever
-// takes it depends on that. Used by one thread.
+// What an input is to who takes it: its content, but for an output that is empty, as GN and many rules write
+// them. It says nothing but that its step ran, so it stands in for what that step read: whoever takes it
+// depends on that. Used by one thread.
 #pragma once
 
 #include "build/present.hpp"

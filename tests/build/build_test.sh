@@ -652,7 +652,7 @@ echo three >b
 expect 0 "gen x y"
 [ "$(cat side)" = three ] || fail "side is stale"
 
-# A stamp says that its step ran and no more: whoever takes it reads what is behind it.
+# An empty output says that its step ran and no more: whoever takes it reads what is behind it.
 begin "what takes an empty output runs when what that was made of changed" <<'END'
 rule stamp
   command = echo $out >>ran; cp a beside; : >$out
