@@ -1,5 +1,5 @@
-// Any bytes given as a manifest, a dyndep file, a depfile and a build log: each is read or refused with a
-// place in its text, and what is read hangs together.
+// Any bytes given as a manifest, a dyndep file, a depfile, a build log and a seal's files: each is read or
+// refused with a place in its text, and what is read hangs together.
 #include <cstdint>
 #include <string>
 
@@ -7,6 +7,7 @@
 #include "build/depfile.hpp"
 #include "build/dyndep.hpp"
 #include "build/log.hpp"
+#include "build/seal.hpp"
 #include "fuzz/demand.hpp"
 
 constexpr std::size_t kCommandsMax = std::size_t{1} << 20;
@@ -42,6 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(names.error().what.find('^') != std::string::npos);
   if (const auto entries = build::read_dyndep("x.dd", input); !entries)
     demand(entries.error().what.find('^') != std::string::npos);
+  // What stands in a seal is believed only behind its checksum; here that is right.
+  std::string seal;
+  build::SealMaker maker([&](std::string_view piece) { seal += piece; }, {}, {}, {});
+  maker.finish();
+  seal.resize(seal.size() - sizeof(std::uint32_t) - sizeof(build::Digest));
+  seal += input;
+  const build::Digest check = format::checksum(as_bytes(seal));
+  seal.append(reinterpret_cast<const char*>(&check), sizeof check);
+  if (const auto found = build::look_at_seal(seal, {}, 0)) demand(found->holds());
   build::Manifest manifest;
   build::History history;
   demand(build::read_log(input, manifest, history) <= size);

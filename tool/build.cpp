@@ -19,6 +19,8 @@ namespace larder::tool {
 namespace {
 
 constexpr int kLargeTable = 128 * 1024;
+constexpr int kHeapLeft = 1024 * 1024;  // bytes that are worth asking the kernel for only once
+constexpr std::size_t kGroupsMax = 64;  // of a seal that may be others, when it is of use
 
 constexpr Argument kBuildArguments[] = {
     kBuildDirectory,
@@ -60,8 +62,14 @@ class BuildCommand {
   int tell(build::BuildOutcome outcome);
   int check(build::Build& work, BuildReport& report);
   build::Asked asked(const build::Fingerprint& log) const;
-  bool is_sealed() const;
-  void seal(const build::Build& work, const build::Ingredients& ingredients) const;
+  bool is_sealed();
+  build::Fingerprint look_at_log() const;
+  bool is_still_as_sealed() const;
+  void seal(const build::Build& work, const build::Ingredients& ingredients,
+            const std::optional<build::SealFound>& since) const;
+  std::optional<int> build_since(build::Build& work, const build::Ingredients& ingredients,
+                                 BuildReport& report);
+  void warn_of_log();
 
   Call& call_;
   Console& console_;
@@ -70,8 +78,11 @@ class BuildCommand {
   std::optional<build::Tracing> tracing_;
   std::unique_ptr<build::Jobserver> jobserver_;
   build::StopSignals* signals_ = nullptr;
-  build::BuildLock lock_;
+  std::optional<build::BuildLock> lock_;
   BuildSession session_;
+  std::string sealed_text_;  // since_ is a view of it
+  build::Asked sealed_as_;
+  std::optional<build::SealFound> since_;  // a seal that holds but for some files
 };
 
 // Where outputs are restored from and kept; the store itself is opened when the first is asked for.
@@ -217,22 +228,43 @@ build::Asked BuildCommand::asked(const build::Fingerprint& log) const {
   return {build::Ingredients::surroundings(call_.values("--env")), call_.values("TARGET"), log};
 }
 
-// Whether the last build found nothing to do and nothing is another since: then this one has nothing to do.
-bool BuildCommand::is_sealed() const {
-  const std::string path = build::seal_path(session_.file);
-  const auto seal = build::read_text_file(path);
+// Whether the last build of the same ended well and nothing is another since: then this one has nothing to
+// do. Where only a few files may be others, since_ is what the seal says of the rest.
+bool BuildCommand::is_sealed() {
+  auto seal = build::read_text_file(build::seal_path(session_.file));
   if (!seal) return false;
-  build::BuildLock lock;
-  const auto taken = lock.take(std::string(build::kLogDirectory));
-  if (!taken || !*taken) return false;
+  lock_.emplace();  // kept, so that nobody comes between
+  const auto taken = lock_->take(std::string(build::kLogDirectory));
+  if (!taken || !*taken) {
+    lock_.reset();
+    return false;
+  }
   // What a killed build left running may yet write.
   if (build::Leftovers(std::string(build::kLogDirectory)).any()) return false;
-  const std::string log = std::string(build::kLogDirectory) + '/' + build::kept_name(session_.file) + ".log";
-  return build::is_unbroken(*seal, asked(build::look_at(log.c_str()).print));
+  sealed_text_ = std::move(*seal);
+  sealed_as_ = asked(look_at_log());
+  since_ = build::look_at_seal(sealed_text_, sealed_as_, kGroupsMax);
+  return since_ && since_->holds();
 }
 
-// After nothing was to do. Without a builddir only: whoever looks for the seal has not read the manifest.
-void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingredients) const {
+build::Fingerprint BuildCommand::look_at_log() const {
+  const std::string log = std::string(build::kLogDirectory) + '/' + build::kept_name(session_.file) + ".log";
+  return build::look_at(log.c_str()).print;
+}
+
+// The manifest was read after the seal was looked at, and the lock may have been somebody else's.
+bool BuildCommand::is_still_as_sealed() const {
+  return sealed_as_.log == look_at_log() &&
+         build::log_directory(*session_.manifest) == build::kLogDirectory &&
+         std::all_of(since_->files.begin(), since_->files.end(), [](const build::SealedFiles& group) {
+           return group.kind != build::SealedKind::manifest || build::is_same_still(group);
+         });
+}
+
+// After all was found, or made, to be as it should be. Without a builddir only: whoever looks for the seal
+// has not read the manifest.
+void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingredients,
+                        const std::optional<build::SealFound>& since) const {
   if (!session_.log->trouble().empty() || build::log_directory(*session_.manifest) != build::kLogDirectory)
     return;
   const std::string path = build::seal_path(session_.file);
@@ -242,11 +274,17 @@ void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingr
   const auto write = [&](std::string_view piece) {
     is_written = is_written && ::write(fd, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size());
   };
-  build::SealMaker maker(write, asked(session_.log->print()), ingredients.named(), ingredients.found());
+  auto variables = ingredients.named();
+  auto programs = ingredients.found();
+  if (since) {  // whose steps were not all looked at again
+    variables.insert(since->variables.begin(), since->variables.end());
+    programs.insert(since->programs.begin(), since->programs.end());
+  }
+  build::SealMaker maker(write, asked(session_.log->print()), variables, programs);
   for (const auto& [file, digest] : session_.texts) {
     const build::Digested now = build::digest(file.c_str(), false);
     is_written = is_written && now.is_settled && now.digest == digest;
-    maker.add(file, build::imprint(now.seen.print));
+    maker.add(file, build::SealedKind::manifest, build::imprint(now.seen.print));
   }
   if (is_written && work.add_sealed(maker)) {
     maker.finish();
@@ -254,7 +292,32 @@ void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingr
     is_written = false;
   }
   if (fd >= 0) ::close(fd);
+  // Without the old one in its place nothing is written out at once: a seal that the power takes is none.
+  (void)::unlink(path.c_str());
   if (!is_written || ::rename(beside.c_str(), path.c_str()) != 0) (void)::unlink(beside.c_str());
+}
+
+// None: from the seal it cannot be told.
+std::optional<int> BuildCommand::build_since(build::Build& work, const build::Ingredients& ingredients,
+                                             BuildReport& report) {
+  const std::optional<build::SealFound> since = std::exchange(since_, std::nullopt);
+  const build::Manifest& manifest = *session_.manifest;
+  const auto targets = choose_targets(manifest, call_.values("TARGET"));
+  if (!targets) return std::nullopt;
+  const auto outcome = work.make_since(*targets, since->files, manifest.find(session_.file));
+  report.end();
+  if (!outcome || !*outcome) return std::nullopt;
+  warn_of_log();
+  const bool is_made =
+      **outcome == build::BuildOutcome::nothing_to_do || **outcome == build::BuildOutcome::done;
+  if (is_made) seal(work, ingredients, since);
+  return tell(**outcome);
+}
+
+void BuildCommand::warn_of_log() {
+  if (!session_.log->trouble().empty())
+    console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
+                 '\n');
 }
 
 int BuildCommand::build() {
@@ -266,22 +329,26 @@ int BuildCommand::build() {
     if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
     if (!options_.is_dry && !is_locked) {
       bool has_waited = false;
-      if (const auto code = take_build_lock(console_, *session_.manifest, *signals_, lock_, has_waited))
+      if (!lock_ || build::log_directory(*session_.manifest) != build::kLogDirectory) lock_.emplace();
+      if (const auto code = take_build_lock(console_, *session_.manifest, *signals_, *lock_, has_waited))
         return *code;
       is_locked = true;
       if (has_waited) continue;  // whoever had it may have made the manifest anew
     }
+    if (since_ && (options_.is_dry || !is_still_as_sealed())) since_.reset();
     session_.open_log(options_.is_dry);
     build::Manifest& manifest = *session_.manifest;
-    if (!session_.log->trouble().empty())
-      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
-                   '\n');
+    warn_of_log();
     build::Ingredients ingredients(manifest, call_.values("--env"));
     BuildReport report(console_, manifest, format, std::min(options_.jobs, default_build_jobs()),
                        call_.has("--verbose"), call_.has("--quiet"));
     build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_,
                       jobserver_.get(), report);
-    if (is_locked) work.give_commands(lock_.commands());
+    if (is_locked) work.give_commands(lock_->commands());
+    if (since_) {
+      if (const auto code = build_since(work, ingredients, report)) return *code;
+      continue;  // as if there had been no seal
+    }
     const build::TargetId self = manifest.find(session_.file);
     if (self != build::kNone && manifest.producer(self) != build::kNone && !options_.is_dry) {
       const auto outcome = work.make(std::span(&self, 1));
@@ -312,14 +379,12 @@ int BuildCommand::build() {
     }
     const auto outcome = work.make(*targets);
     report.end();
-    if (!session_.log->trouble().empty())
-      console_.err("larder: warning: what is made will be made again next time: " + session_.log->trouble() +
-                   '\n');
+    warn_of_log();
     if (!outcome) return refuse_build(console_, outcome.error().what);
     const bool is_made =
         *outcome == build::BuildOutcome::nothing_to_do || *outcome == build::BuildOutcome::done;
     if (is_made && call_.has("--check") && !options_.is_dry) return check(work, report);
-    if (*outcome == build::BuildOutcome::nothing_to_do && !options_.is_dry) seal(work, ingredients);
+    if (is_made && !options_.is_dry) seal(work, ingredients, std::nullopt);
     return tell(*outcome);
   }
 }
@@ -327,6 +392,8 @@ int BuildCommand::build() {
 int BuildCommand::run() {
   // Large tables go back to the kernel when they are freed, whatever was freed before.
   ::mallopt(M_MMAP_THRESHOLD, kLargeTable);
+  ::mallopt(M_TRIM_THRESHOLD, kHeapLeft);
+  ::mallopt(M_TOP_PAD, kLargeTable);
   if (const auto code = read_build_options(call_, options_, jobserver_)) return *code;
   if (const auto code = enter_build_directory(call_)) return *code;
   session_.file = call_.has("--file") ? std::string(call_.value("--file")) : "build.ninja";
@@ -338,7 +405,8 @@ int BuildCommand::run() {
     signals_ = &signals;
     bool has_waited = false;
     if (tool == "clean" && !options_.is_dry)
-      if (const auto code = take_build_lock(console_, *session_.manifest, *signals_, lock_, has_waited))
+      if (const auto code =
+              take_build_lock(console_, *session_.manifest, *signals_, lock_.emplace(), has_waited))
         return *code;
     if (has_waited)
       if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);

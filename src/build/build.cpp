@@ -16,7 +16,8 @@
 namespace larder::build {
 namespace {
 
-constexpr int kLoadPauseMs = 200;  // until the load, or the memory, is asked again
+constexpr std::size_t kFreshMax = 4096;  // files that whoever reads the seal must look at again
+constexpr int kLoadPauseMs = 200;        // until the load, or the memory, is asked again
 
 // What can be had without swapping; all there can be when nobody says it.
 std::uint64_t available_memory() {
@@ -297,7 +298,7 @@ void Build::look_at_parents(StepId step) {
       const TargetId parent = manifest_.find(path);
       if (parent == kNone || manifest_.producer(parent) != kNone || !present_.is_looked(parent)) continue;
       const ContentId before = present_[parent];
-      if (present_.look_again(parent) == before || changes_ == nullptr) continue;
+      if (present_.look_again(parent) == before || !plan_.is_kept()) continue;
       // The kernel's word of it will be no news any more.
       changed_at_[parent] = std::chrono::steady_clock::now();
       plan_.touch_consumers(parent);
@@ -358,7 +359,7 @@ Result<void> Build::finish(Processes::Ended ended) {
   }
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
-  if (changes_ != nullptr && !plan_.take_discovered(step)) needs_whole_ = true;
+  if (plan_.is_kept() && !plan_.take_discovered(step)) needs_whole_ = true;
   if (!is_final) {  // it runs again
     plan_.set_state(step, State::unwanted);
     needs_plan_ = true;
@@ -385,27 +386,53 @@ Result<void> Build::finish(Processes::Ended ended) {
   return {};
 }
 
+bool Build::is_as_recorded(StepId step) const {
+  if (manifest_.is_phony(step)) return true;
+  const auto run = history_.run(manifest_.outputs(step)[0]);
+  if (!run) return false;
+  if (run->is_generator) return true;
+  const auto is_it = [&](ContentId content) {
+    const TargetId target = history_[content].target;
+    return present_.is_looked(target) && present_[target] == content;
+  };
+  return std::all_of(run->inputs.begin(), run->inputs.end(), is_it) &&
+         std::all_of(run->discovered.begin(), run->discovered.end(), is_it) &&
+         std::all_of(run->outputs.begin(), run->outputs.end(), is_it);
+}
+
 bool Build::add_sealed(SealMaker& seal) const {
+  const auto order = plan_.order();
+  if (!unrecorded_.empty() || !std::all_of(order.begin(), order.end(), [&](StepId step) {
+        return is_made(step) && is_as_recorded(step);
+      }))
+    return false;
+  std::size_t fresh = 0;
   // By directory, which are fewer than files: so they are looked at fastest. Those of one are a chain.
   PathTable directories;
   std::vector<TargetId> first;
+  std::uint32_t directory = 0;
   std::vector<TargetId> next(manifest_.target_count(), kNone);
   for (auto target = static_cast<TargetId>(manifest_.target_count()); target-- > 0;) {
     if (!present_.is_looked(target)) continue;
     const StepId producer = manifest_.producer(target);
     if (producer != kNone && manifest_.is_phony(producer) && !manifest_.all_inputs(producer).empty())
       continue;
-    if (!present_.is_trusted(target)) return false;
+    if (!present_.is_trusted(target) && ++fresh > kFreshMax) return false;
     const std::string_view path = manifest_.path(target);
     const std::size_t slash = path.rfind('/');
-    const std::uint32_t directory =
-        directories.number(slash == path.npos ? std::string_view() : path.substr(0, slash));
+    const std::string_view parent = slash == path.npos ? std::string_view() : path.substr(0, slash);
+    // Most are in that of the one before.
+    if (first.empty() || directories[directory] != parent) directory = directories.number(parent);
     if (directory == first.size()) first.push_back(kNone);
     next[target] = std::exchange(first[directory], target);
   }
   for (const TargetId begin : first)
-    for (TargetId target = begin; target != kNone; target = next[target])
-      seal.add(manifest_.path(target), present_.print(target));
+    for (TargetId target = begin; target != kNone; target = next[target]) {
+      const SealedKind kind = !present_.is_trusted(target)   ? SealedKind::fresh
+                              : present_[target] == kMissing ? SealedKind::missing
+                                                             : SealedKind::there;
+      seal.add(manifest_.path(target), kind, present_.print(target));
+    }
   return true;
 }
 

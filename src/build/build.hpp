@@ -94,6 +94,11 @@ class Build {
   // to, run again when anything differs, strangers included; when it was asked for they do so in any case,
   // and so does what ended well without a record, tasks say. PRECONDITION: make(), hear().
   Result<BuildOutcome> make_again(const Touched& touched);
+  // As make(), from what a seal holds: `files` are as they were then where they are the same, and the log is
+  // as it was. Nothing: this cannot be told, or what makes the manifest, `self`, may have to run; nothing was
+  // run, and this Build is of no use any more. O(what is wanted), without a look at it.
+  Result<std::optional<BuildOutcome>> make_since(std::span<const TargetId> roots,
+                                                 std::span<const SealedFiles> files, TargetId self);
   // A dyndep file came out other than it was read: read the manifest again.
   bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
   const Present& present() const noexcept { return present_; }
@@ -117,8 +122,8 @@ class Build {
     ContentId after;
   };
   Result<BuildOutcome> check(std::vector<Unstable>& unstable);
-  // Adds every file that was looked at. False: one's fingerprint stands for no content, so there can be no
-  // seal.
+  // Adds every file that was looked at. False: not everything is as it should be, or too much of it too
+  // fresh, so there can be no seal.
   bool add_sealed(SealMaker& seal) const;
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
@@ -157,6 +162,8 @@ class Build {
     }
   };
 
+  bool take_sealed(std::span<const SealedFiles> files, Touched& touched, std::vector<TargetId>& unknown);
+  bool is_as_recorded(StepId step) const;
   Result<void> plan_anew();
   Result<void> plan_roots();
   Result<BuildOutcome> work_off();

@@ -11,7 +11,7 @@
 
 namespace larder::build {
 Result<void> Build::plan_roots() {
-  if (changes_ == nullptr) return plan_.make(roots_);
+  if (changes_ == nullptr && !plan_.is_kept()) return plan_.make(roots_);
   if (plan_.is_kept() && !needs_whole_) {
     const Result<bool> made = plan_.make_part();
     if (!made) return tl::unexpected(made.error());
@@ -109,7 +109,7 @@ void Build::tell_outputs(StepId step, std::span<const ContentId> before) {
     different_.push_back(output);
     if (changes_ != nullptr) changed_at_[output] = std::chrono::steady_clock::now();
   }
-  if (changes_ != nullptr) plan_.touch_behind(step);
+  if (plan_.is_kept()) plan_.touch_behind(step);
 }
 
 bool Build::has_changed_since(const Job& job, TargetId target) const {

@@ -108,6 +108,9 @@ class Plan {
   void touch_behind(StepId step);
   // O(what is touched and behind it). False: only make() can tell.
   Result<bool> make_part();
+  // As make() and keep(), where every step that is wanted is known to be as it should be with the contents
+  // that Present has. False: it does not have all of them, or the graph is not all in the manifest.
+  Result<bool> adopt(std::span<const TargetId> roots);
   // What a step was just found to read. False: only make() can tell what comes before what now.
   bool take_discovered(StepId step);
   // Since it began to run, or was done.

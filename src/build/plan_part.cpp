@@ -60,6 +60,35 @@ void Plan::keep() {
       heard_[target] = taken(static_cast<TargetId>(target));
 }
 
+Result<bool> Plan::adopt(std::span<const TargetId> roots) {
+  states_.assign(manifest_.step_count(), State::unwanted);
+  may_run_.assign(manifest_.step_count(), false);
+  is_part_ = false;
+  if (auto reached = reach(roots); !reached) return tl::unexpected(reached.error());
+  const auto is_looked = [&](TargetId target) { return present_.is_looked(target); };
+  const auto was_looked = [&](ContentId content) { return is_looked(history_[content].target); };
+  for (const StepId step : order_) {
+    if (manifest_.step(step).dyndep != kNone) return false;
+    const auto inputs = manifest_.all_inputs(step);
+    const auto outputs = manifest_.outputs(step);
+    states_[step] = State::clean;
+    if (manifest_.is_phony(step)) {
+      if (!inputs.empty()) set_alias(step);
+      if (inputs.empty() && !std::all_of(outputs.begin(), outputs.end(), is_looked)) return false;
+      continue;
+    }
+    const auto run = history_.run(outputs[0]);
+    if (!run || !std::all_of(outputs.begin(), outputs.end(), is_looked) ||
+        !std::all_of(run->inputs.begin(), run->inputs.end(), was_looked) ||
+        !std::all_of(run->discovered.begin(), run->discovered.end(), was_looked))
+      return false;
+    for (const TargetId input : inputs)
+      if (manifest_.producer(input) == kNone && !is_looked(input)) return false;
+  }
+  keep();
+  return true;
+}
+
 void Plan::touch(StepId step) {
   if (!is_wanted(step) || touched_[step]) return;
   touched_[step] = true;

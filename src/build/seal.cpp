@@ -104,32 +104,19 @@ class Looker {
   int fd_ = -1;
 };
 
-struct Group {
-  Digest digest;
-  std::string_view paths;  // a zero byte behind each
-  std::uint32_t count;
-};
-
 // False: they are not as they should be.
-bool take_groups(SealReader& reader, std::vector<Group>& groups) {
+bool take_groups(SealReader& reader, std::vector<SealedFiles>& groups) {
   for (std::uint32_t count = reader.number(); count != 0; count = reader.number()) {
     const std::uint32_t size = reader.number();
+    const std::uint32_t kind = reader.number();
     const Digest digest = reader.digest();
     const std::string_view paths = reader.bytes(size);
-    if (!reader.is_good() || count > kGroup || paths.empty() || paths.back() != '\0') return false;
-    if (std::count(paths.begin(), paths.end(), '\0') != count) return false;
-    groups.push_back({digest, paths, count});
+    if (!reader.is_good() || count > kGroup || kind > static_cast<std::uint32_t>(SealedKind::manifest) ||
+        paths.empty() || paths.back() != '\0' || std::count(paths.begin(), paths.end(), '\0') != count)
+      return false;
+    groups.push_back({static_cast<SealedKind>(kind), false, count, digest, paths});
   }
   return reader.is_good() && reader.is_at_end();
-}
-
-bool is_unbroken(const Group& group) {
-  std::array<Imprint, kGroup> prints;
-  const char* path = group.paths.data();
-  Looker looker;
-  for (std::uint32_t i = 0; i < group.count; ++i, path += std::strlen(path) + 1)
-    prints[i] = imprint(looker.look(path).print);
-  return digest_of_prints(std::span(prints).first(group.count)) == group.digest;
 }
 
 }  // namespace
@@ -154,20 +141,23 @@ SealMaker::SealMaker(Write write, const Asked& asked, const std::set<std::string
   }
 }
 
-void SealMaker::add(std::string_view path, const Imprint& print) {
-  paths_ += path;
-  paths_ += '\0';
-  group_.push_back(print);
-  if (group_.size() == kGroup) end_group();
+void SealMaker::add(std::string_view path, SealedKind kind, const Imprint& print) {
+  Group& group = groups_[static_cast<std::size_t>(kind)];
+  group.paths += path;
+  group.paths += '\0';
+  group.prints.push_back(print);
+  if (group.prints.size() == kGroup) end_group(kind);
 }
 
-void SealMaker::end_group() {
-  append_integer(pending_, static_cast<std::uint32_t>(group_.size()));
-  append_integer(pending_, static_cast<std::uint32_t>(paths_.size()));
-  append_digest(pending_, digest_of_prints(group_));
-  pending_ += paths_;
-  group_.clear();
-  paths_.clear();
+void SealMaker::end_group(SealedKind kind) {
+  Group& group = groups_[static_cast<std::size_t>(kind)];
+  append_integer(pending_, static_cast<std::uint32_t>(group.prints.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(group.paths.size()));
+  append_integer(pending_, static_cast<std::uint32_t>(kind));
+  append_digest(pending_, digest_of_prints(group.prints));
+  pending_ += group.paths;
+  group.prints.clear();
+  group.paths.clear();
   if (pending_.size() >= kWriteAtOnce) give();
 }
 
@@ -178,15 +168,29 @@ void SealMaker::give() {
 }
 
 void SealMaker::finish() {
-  if (!group_.empty()) end_group();
+  for (std::uint32_t kind = 0; kind < groups_.size(); ++kind)
+    if (!groups_[kind].prints.empty()) end_group(static_cast<SealedKind>(kind));
   append_integer(pending_, std::uint32_t{0});
   give();
   append_digest(pending_, sum_.result());
   write_(pending_);
 }
 
-std::optional<std::vector<std::string_view>> find_broken(std::string_view seal, const Asked& asked,
-                                                         std::size_t groups_max) {
+bool is_same_still(const SealedFiles& group) {
+  if (group.kind == SealedKind::fresh) return false;
+  std::array<Imprint, kGroup> prints;
+  const char* path = group.paths.data();
+  Looker looker;
+  for (std::uint32_t i = 0; i < group.count; ++i, path += std::strlen(path) + 1)
+    prints[i] = imprint(looker.look(path).print);
+  return digest_of_prints(std::span(prints).first(group.count)) == group.digest;
+}
+
+bool SealFound::holds() const noexcept {
+  return std::all_of(files.begin(), files.end(), [](const SealedFiles& group) { return group.is_same; });
+}
+
+std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max) {
   if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return std::nullopt;
   const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
   if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return std::nullopt;
@@ -196,37 +200,32 @@ std::optional<std::vector<std::string_view>> find_broken(std::string_view seal, 
   for (const std::string& word : asked.words)
     if (reader.text() != word) return std::nullopt;
   if (reader.digest() != digest_of_log(asked.log)) return std::nullopt;
+  SealFound found;
   for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
     const std::string name(reader.text());
     if (reader.digest() != digest_of_variable(name)) return std::nullopt;
+    found.variables.insert(name);
   }
   for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
     const std::string_view word = reader.text();
-    if (reader.text() != find_program(word)) return std::nullopt;
+    const std::string_view place = reader.text();
+    if (place != find_program(word)) return std::nullopt;
+    found.programs.emplace(word, place);
   }
-  std::vector<Group> groups;
-  if (!reader.is_good() || !take_groups(reader, groups)) return std::nullopt;
+  std::vector<SealedFiles>& files = found.files;
+  if (!reader.is_good() || !take_groups(reader, files)) return std::nullopt;
   std::atomic<std::size_t> broken{0};
-  std::vector<std::atomic<bool>> is_broken(groups.size());
-  for_all(groups.size(), 1, kManyGroups, [&](std::size_t i) {
-    if (broken.load(std::memory_order_relaxed) > groups_max || is_unbroken(groups[i])) return;
-    is_broken[i].store(true, std::memory_order_relaxed);
-    broken.fetch_add(1, std::memory_order_relaxed);
+  for_all(files.size(), 1, kManyGroups, [&](std::size_t i) {
+    if (broken.load(std::memory_order_relaxed) > groups_max) return;
+    files[i].is_same = is_same_still(files[i]);
+    if (!files[i].is_same) broken.fetch_add(1, std::memory_order_relaxed);
   });
   if (broken > groups_max) return std::nullopt;
-  std::vector<std::string_view> paths;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    std::string_view rest = is_broken[i] ? groups[i].paths : std::string_view();
-    for (std::size_t end = rest.find('\0'); end != rest.npos; end = rest.find('\0')) {
-      paths.push_back(rest.substr(0, end));
-      rest.remove_prefix(end + 1);
-    }
-  }
-  return paths;
+  return found;
 }
 
 bool is_unbroken(std::string_view seal, const Asked& asked) {
-  return find_broken(seal, asked, 0).has_value();
+  return look_at_seal(seal, asked, 0).has_value();
 }
 
 std::string seal_path(const std::string& manifest_file) {

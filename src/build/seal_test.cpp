@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "build/ingredients.hpp"
 #include "build/write_file.hpp"
 
@@ -39,8 +41,10 @@ class BuildSealTest : public testing::Test {
     SealMaker maker([&](std::string_view piece) { written += piece; }, asked,
                     {"LARDER_SEAL_TEST", "LARDER_SEAL_UNSET"},
                     {{"cat", find_program("cat")}, {program(), ""}});
-    for (const std::string& file : files) maker.add(file, imprint(look_at(file.c_str()).print));
-    maker.add(missing, {});
+    for (const std::string& file : files)
+      maker.add(file, SealedKind::there, imprint(look_at(file.c_str()).print));
+    maker.add(missing, SealedKind::missing, {});
+    for (const std::string& file : fresh) maker.add(file, SealedKind::fresh, {});
     maker.finish();
     return written;
   }
@@ -49,6 +53,7 @@ class BuildSealTest : public testing::Test {
   std::string directory;
   std::vector<std::string> files;
   std::string missing;
+  std::vector<std::string> fresh;
   Asked asked;
 };
 
@@ -94,6 +99,36 @@ TEST_F(BuildSeal, IsBrokenByWhatWasMissingAndCame) {
   const std::string bytes = seal();
   ASSERT_TRUE(write_file(missing, ""));
   EXPECT_FALSE(is_unbroken(bytes, asked));
+}
+
+TEST_F(BuildSeal, TellsTheGroupsThatMayBeOthers) {
+  fresh.push_back(directory + "/in/fresh");
+  const std::string bytes = seal();
+  EXPECT_FALSE(is_unbroken(bytes, asked)) << "a fresh file is looked at";
+  ASSERT_TRUE(write_file(files[300], "?"));
+  EXPECT_FALSE(look_at_seal(bytes, asked, 1)) << "two groups are others";
+  const auto found = look_at_seal(bytes, asked, 2);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->holds());
+  EXPECT_EQ(found->variables.size(), 2u);
+  EXPECT_EQ(found->programs.at("cat"), find_program("cat"));
+  std::vector<std::string> others;
+  std::size_t same = 0;
+  for (const SealedFiles& group : found->files) {
+    EXPECT_EQ(group.is_same, is_same_still(group));
+    group.each([&](std::string_view path) {
+      if (group.is_same) {
+        ++same;
+        EXPECT_EQ(path == missing, group.kind == SealedKind::missing);
+      } else {
+        others.emplace_back(path);
+      }
+    });
+  }
+  EXPECT_EQ(same + others.size(), files.size() + 2);
+  EXPECT_EQ(others.size(), 256u + 1);
+  EXPECT_NE(std::find(others.begin(), others.end(), files[300]), others.end());
+  EXPECT_NE(std::find(others.begin(), others.end(), fresh[0]), others.end());
 }
 
 TEST_F(BuildSeal, IsBrokenByAnotherQuestion) {

@@ -152,6 +152,8 @@ def main():
             assert code == 0, f"round {number}, {what}: {said}"
             has_work = "no work to do" not in foretold
             did_work = "no work to do" not in said
+            _, behind = project.larder("-n")
+            assert "no work to do" in behind, f"seed {SEED}, round {number}, {what}: left undone\n{said}\n{behind}"
             assert has_work == did_work, f"seed {SEED}, round {number}, {what}: foretold\n{foretold}\nbut\n{said}"
             idle += not did_work
             taken += not did_work and before is not None and before == project.seal()
