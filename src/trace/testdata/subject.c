@@ -175,7 +175,8 @@ static int look(const char* path) {
 static int ask_link(const char* path) {
   char text[64];
   for (int i = 0; i < 1000; ++i)
-    if (readlink(path, text, sizeof text) <= 0 || readlinkat(AT_FDCWD, path, text, sizeof text) <= 0) return 1;
+    if (readlink(path, text, sizeof text) <= 0 || readlinkat(AT_FDCWD, path, text, sizeof text) <= 0)
+      return 1;
   return read_file(path);
 }
 
