@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::string_view kBinary = "binary";
 constexpr std::string_view kFormat = "format";
-constexpr std::string_view kLogLength = "log-length";
 
 template <typename Number>
 bool read(const Artefact& artefact, Number& number) {

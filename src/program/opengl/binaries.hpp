@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "larder/detail/program_products.hpp"
@@ -19,6 +20,9 @@ struct InfoLog {
   std::string text{};
   friend bool operator==(const InfoLog&, const InfoLog&) = default;
 };
+
+// What the artefact of a product is called that holds a length.
+inline constexpr std::string_view kLogLength = "log-length";
 
 struct ProgramBinary {
   std::uint32_t format = 0;

@@ -10,8 +10,6 @@
 namespace larder::opengl {
 namespace {
 
-constexpr std::string_view kLogLength = "log-length";
-
 Recipe index_recipe(const DeviceIdentity& identity) {
   Recipe recipe("opengl-shaders");
   for (const auto& [name, value] : identity.facts) recipe.add(name, value);
