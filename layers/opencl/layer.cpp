@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "layers/opencl/guarded.hpp"
 #include "layers/opencl/programs.hpp"
 #include "layers/opencl/serving.hpp"
 #include "layers/opencl/turns.hpp"
@@ -32,14 +33,6 @@ cl_icd_dispatch mine;
 // Extensions reach past the layer to programs that larder may have left unbuilt: from then on it answers
 // none.
 constinit std::atomic<bool> stands_aside{false};
-
-template <typename Work>
-void guarded(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {  // larder does without; the program does not hear of it
-  }
-}
 
 // Whether programs are kept by their binaries: not at all where there are only turns to be taken, those of
 // drivers that the table trusts, or all.

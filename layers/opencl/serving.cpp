@@ -1,4 +1,5 @@
 #include "layers/opencl/serving.hpp"
+#include "layers/opencl/guarded.hpp"
 
 #include <algorithm>
 #include <string>
@@ -17,14 +18,6 @@ void report_bypass(std::string_view why) noexcept {
 }
 void report(const ProgramAnswer& how) noexcept {
   guest::report("opencl", name(how.outcome), how.cost, how.why_not);
-}
-
-template <typename Work>
-void guarded(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {  // larder does without; the program does not hear of it
-  }
 }
 
 // The devices that a call is for: all of its context's, or none. Drivers differ in what becomes of a program

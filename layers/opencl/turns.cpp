@@ -45,21 +45,21 @@ const cl_icd_dispatch* next_of_turns = nullptr;
 // A driver's callback may ask for more while its thread has a turn: that is not waited for.
 constinit thread_local bool has_turn = false;
 
-TurnsTable& table() {
+TurnsTable& turns_table() {
   static auto* const all = new TurnsTable;
   return *all;
 }
-void before_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
-  table().mutex.lock();
+void hold_turns() noexcept NO_THREAD_SAFETY_ANALYSIS {
+  turns_table().mutex.lock();
 }
-void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS {
-  table().mutex.unlock();
+void let_turns_go() noexcept NO_THREAD_SAFETY_ANALYSIS {
+  turns_table().mutex.unlock();
 }
 
 template <typename Work>
-void with_table(Work work) noexcept {
+void with_turns(Work work) noexcept {
   try {
-    TurnsTable& all = table();
+    TurnsTable& all = turns_table();
     const MutexLock lock(all.mutex);
     work(all);
   } catch (...) {  // no memory: less is known
@@ -132,11 +132,11 @@ void set_turns_driver(const cl_icd_dispatch& next) noexcept {
 
 void know_program(cl_program program, cl_context context, std::string_view kind, std::string_view content) {
   if (turns() == nullptr || !is_of_driver(context)) return;
-  at_fork(7, {before_fork, after_fork, after_fork});
+  at_fork(7, {hold_turns, let_turns_go, let_turns_go});
   Recipe recipe("opencl-turn");
   recipe.add(kind, content);
   const Key key = recipe.key();
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.programs);
     all.programs[program] = {key, key};
   });
@@ -144,14 +144,14 @@ void know_program(cl_program program, cl_context context, std::string_view kind,
 
 void forget_turns(cl_program program) noexcept {
   if (turns() == nullptr) return;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS { all.programs.erase(program); });
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS { all.programs.erase(program); });
 }
 
 ProgramTurn::~ProgramTurn() {
   if (!has_begun_) return;
   has_turn = false;
   turn_.finish();
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.had);
     all.had.insert(key_);
   });
@@ -160,7 +160,7 @@ ProgramTurn::~ProgramTurn() {
 void ProgramTurn::begin() noexcept {
   if (!is_known_ || !may_wait()) return;
   bool was_had = false;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS { was_had = all.had.contains(key_); });
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS { was_had = all.had.contains(key_); });
   if (was_had) return;
   turn_ = turns()->take(key_);
   has_begun_ = has_turn = true;
@@ -176,7 +176,7 @@ void ProgramTurn::compile(cl_program program, std::span<const cl_device_id> devi
   if (turns() == nullptr) return;
   bool is_known = false;
   Recipe recipe("opencl-turn");
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     const auto found = all.programs.find(program);
     is_known = found != all.programs.end();
     if (!is_known) return;
@@ -191,7 +191,7 @@ void ProgramTurn::compile(cl_program program, std::span<const cl_device_id> devi
   add_devices(recipe, devices, names == nullptr ? "all" : "all, compiled");
   key_ = recipe.key();
   is_known_ = true;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     const auto found = all.programs.find(program);
     if (found != all.programs.end()) found->second.built = key_;
   });
@@ -203,7 +203,7 @@ void ProgramTurn::link(cl_context context, std::span<const cl_device_id> devices
   if (turns() == nullptr || !is_of_driver(context)) return;
   bool is_known = !parts.empty();
   Recipe recipe("opencl-turn");
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     for (const cl_program part : parts) {
       const auto found = all.programs.find(part);
       is_known = is_known && found != all.programs.end();
@@ -220,7 +220,7 @@ void ProgramTurn::link(cl_context context, std::span<const cl_device_id> devices
 
 void ProgramTurn::linked(cl_program program) noexcept {
   if (!is_known_ || program == nullptr) return forget_turns(program);
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.programs);
     all.programs[program] = {key_, key_};
   });
@@ -230,7 +230,7 @@ void ProgramTurn::ask_for_binaries(cl_program program) noexcept try {
   if (turns() == nullptr) return;
   bool is_known = false;
   Recipe recipe("opencl-turn");
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     const auto found = all.programs.find(program);
     is_known = found != all.programs.end();
     if (is_known) add(recipe, "binaries", found->second.built);
@@ -244,7 +244,7 @@ void know_kernel(cl_kernel kernel, cl_program program, std::string_view name) no
   if (turns() == nullptr) return;
   bool is_known = false;
   Recipe recipe("opencl-turn");
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     all.kernels.erase(kernel);
     const auto found = all.programs.find(program);
     is_known = found != all.programs.end();
@@ -253,7 +253,7 @@ void know_kernel(cl_kernel kernel, cl_program program, std::string_view name) no
   if (!is_known) return;
   recipe.add("kernel", name);
   const Key key = recipe.key();
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.kernels);
     all.kernels[kernel] = {key, {}};
   });
@@ -262,7 +262,7 @@ void know_kernel(cl_kernel kernel, cl_program program, std::string_view name) no
 
 void know_clone(cl_kernel clone, cl_kernel kernel) noexcept {
   if (turns() == nullptr || clone == nullptr) return;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.kernels);
     const auto found = all.kernels.find(kernel);
     if (found == all.kernels.end()) {
@@ -294,7 +294,7 @@ std::unique_ptr<FileTurn> turn_of(const Launch& launch) noexcept try {
   for (const std::uint64_t each : shape) hash = mixed(hash, each);
   bool is_news = false;
   Key kernel;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     const auto found = all.kernels.find(launch.kernel);
     if (found == all.kernels.end() || found->second.shapes.size() >= kShapesMax) return;
     for (const std::uint64_t each : found->second.shapes) {
@@ -313,7 +313,7 @@ std::unique_ptr<FileTurn> turn_of(const Launch& launch) noexcept try {
   if (device != nullptr) recipe.add("device", name_of(device));
   const Key key = recipe.key();
   bool was_had = false;
-  with_table([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
     bound(all.had);
     was_had = !all.had.insert(key).second;
   });
