@@ -98,7 +98,7 @@ bool is_of_driver(cl_context context) {
   return next_of_turns->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices.data(),
                                          &size) == CL_SUCCESS &&
          size >= sizeof(cl_device_id) &&
-         next_of_turns->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof platform, &platform,
+         next_of_turns->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform,
                                         nullptr) == CL_SUCCESS &&
          next_of_turns->clGetPlatformInfo(platform, CL_PLATFORM_NAME, name.size() - 1, name.data(),
                                           nullptr) == CL_SUCCESS &&

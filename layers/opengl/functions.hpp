@@ -121,6 +121,7 @@ enum : Enum {
     (void* display, void* config, void* share, int direct, const int* attributes))
 #define LARDER_GLX_CALLED(X) X(void*, glXGetCurrentContext, ())
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration is made of them
 #define LARDER_GL_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
 struct Functions {
   LARDER_GL_HOOKED(LARDER_GL_MEMBER)

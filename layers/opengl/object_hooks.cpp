@@ -5,7 +5,7 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 // The real functions, or back to the caller: this process has none of them, or not this one.
-#define REAL(name, answer)                                         \
+#define REAL_OF(name, answer)                                      \
   const larder::gl::Functions* const gl = larder::gl::functions(); \
   if (gl == nullptr || gl->name == nullptr) return answer
 
@@ -49,7 +49,7 @@ void forget(Name object) noexcept {
 }  // namespace
 
 EXPORT Name glCreateShaderObjectARB(Enum kind) {
-  REAL(glCreateShaderObjectARB, 0);
+  REAL_OF(glCreateShaderObjectARB, 0);
   const Name shader = gl->glCreateShaderObjectARB(kind);
   if (shader == 0) return shader;
   forget(shader);
@@ -63,7 +63,7 @@ EXPORT Name glCreateShaderObjectARB(Enum kind) {
 }
 
 EXPORT Name glCreateProgramObjectARB() {
-  REAL(glCreateProgramObjectARB, 0);
+  REAL_OF(glCreateProgramObjectARB, 0);
   const Name program = gl->glCreateProgramObjectARB();
   if (program == 0) return program;
   forget(program);
@@ -73,50 +73,50 @@ EXPORT Name glCreateProgramObjectARB() {
 }
 
 EXPORT void glDeleteObjectARB(Name object) {
-  REAL(glDeleteObjectARB, );
+  REAL_OF(glDeleteObjectARB, );
   if (is_program(object)) return glDeleteProgram(object);
   if (is_shader(object)) return glDeleteShader(object);
   gl->glDeleteObjectARB(object);
 }
 
 EXPORT void glShaderSourceARB(Name shader, int count, const char* const* strings, const int* lengths) {
-  REAL(glShaderSourceARB, );
+  REAL_OF(glShaderSourceARB, );
   if (is_shader(shader)) return glShaderSource(shader, count, strings, lengths);
   gl->glShaderSourceARB(shader, count, strings, lengths);
 }
 
 EXPORT void glCompileShaderARB(Name shader) {
-  REAL(glCompileShaderARB, );
+  REAL_OF(glCompileShaderARB, );
   if (is_shader(shader)) return glCompileShader(shader);
   gl->glCompileShaderARB(shader);
 }
 
 EXPORT void glDetachObjectARB(Name program, Name shader) {
-  REAL(glDetachObjectARB, );
+  REAL_OF(glDetachObjectARB, );
   if (is_program(program)) return glDetachShader(program, shader);
   gl->glDetachObjectARB(program, shader);
 }
 
 EXPORT void glBindAttribLocationARB(Name program, Name location, const char* name) {
-  REAL(glBindAttribLocationARB, );
+  REAL_OF(glBindAttribLocationARB, );
   if (is_program(program)) return glBindAttribLocation(program, location, name);
   gl->glBindAttribLocationARB(program, location, name);
 }
 
 EXPORT void glLinkProgramARB(Name program) {
-  REAL(glLinkProgramARB, );
+  REAL_OF(glLinkProgramARB, );
   if (is_program(program)) return glLinkProgram(program);
   gl->glLinkProgramARB(program);
 }
 
 EXPORT void glValidateProgramARB(Name program) {
-  REAL(glValidateProgramARB, );
+  REAL_OF(glValidateProgramARB, );
   if (is_program(program)) return glValidateProgram(program);
   gl->glValidateProgramARB(program);
 }
 
 EXPORT void glGetObjectParameterivARB(Name object, Enum what, int* value) {
-  REAL(glGetObjectParameterivARB, );
+  REAL_OF(glGetObjectParameterivARB, );
   // Of the same numbers under both names; what else there is says the same in any case.
   if (what == larder::gl::kCompileStatus && is_shader(object)) return glGetShaderiv(object, what, value);
   if (what == larder::gl::kInfoLogLength && is_shader(object)) return glGetShaderiv(object, what, value);
@@ -125,7 +125,7 @@ EXPORT void glGetObjectParameterivARB(Name object, Enum what, int* value) {
 }
 
 EXPORT void glGetObjectParameterfvARB(Name object, Enum what, float* value) {
-  REAL(glGetObjectParameterfvARB, );
+  REAL_OF(glGetObjectParameterfvARB, );
   const bool is_length = what == larder::gl::kInfoLogLength;
   const bool is_told =
       is_shader(object) ? is_length || what == larder::gl::kCompileStatus : is_length && is_program(object);
@@ -136,7 +136,7 @@ EXPORT void glGetObjectParameterfvARB(Name object, Enum what, float* value) {
 }
 
 EXPORT void glGetInfoLogARB(Name object, int size, int* length, char* log) {
-  REAL(glGetInfoLogARB, );
+  REAL_OF(glGetInfoLogARB, );
   if (is_program(object)) return glGetProgramInfoLog(object, size, length, log);
   if (is_shader(object)) return glGetShaderInfoLog(object, size, length, log);
   gl->glGetInfoLogARB(object, size, length, log);
