@@ -590,7 +590,7 @@ printf 'MemTotal: 4000000 kB\nMemAvailable: 1048575 kB\n' >memory
 LD_PRELOAD=$odd_system LARDER_TEST_MEMORY=memory expect 0 "p q" -j 3 --memory 1GiB p q
 [ "$(paste -sd ' ' when)" = "begin end begin end" ] || fail "two at once: $(paste -sd ' ' when)"
 printf 'MemTotal: 4000000 kB\nMemAvailable: 1048576 kB\n' >memory
-LD_PRELOAD=$odd_system LARDER_TEST_MEMORY=memory expect 0 "v w" -j 2 --memory 1GiB v w
+LD_PRELOAD=$odd_system LARDER_TEST_MEMORY=memory expect 0 "v w" -j 2 --memory 1GiB --no-trace v w
 expect 2 "" --memory lots
 grep -q 'write --memory 2GiB' out || fail "no advice"
 
