@@ -10,6 +10,7 @@
 
 #include "larder/compiler_options.hpp"
 #include "layers/nvrtc/programs.hpp"
+#include "program/guarded.hpp"
 #include "program/guest.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -28,14 +29,6 @@ constexpr Code kInternalError = 11;
 
 const nvrtc::Functions* real(int slot) noexcept {
   return Library::of_slot(slot).functions();
-}
-
-template <typename Work>
-void guarded(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {  // larder does without; the program does not hear of it
-  }
 }
 
 Code create(int slot, Program* program, const char* source, const char* name, int count,

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "layers/opencl/guarded.hpp"
 #include "layers/opencl/programs.hpp"
 #include "layers/opencl/serving.hpp"
 #include "layers/opencl/turns.hpp"
 #include "program/ending.hpp"
+#include "program/guarded.hpp"
 #include "program/guest.hpp"
 
 namespace larder::layer {

@@ -1,9 +1,9 @@
 #include "layers/opencl/serving.hpp"
-#include "layers/opencl/guarded.hpp"
 
 #include <algorithm>
 #include <string>
 
+#include "program/guarded.hpp"
 #include "program/guest.hpp"
 
 namespace larder::layer {

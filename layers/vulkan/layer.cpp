@@ -9,18 +9,11 @@
 
 #include "layers/vulkan/facts.hpp"
 #include "program/ending.hpp"
+#include "program/guarded.hpp"
 #include "program/guest.hpp"
 
 namespace larder::vulkan {
 namespace {
-
-template <typename Work>
-void guarded(Work work) noexcept {
-  try {
-    work();
-  } catch (...) {  // larder does without; the program does not hear of it
-  }
-}
 
 // The link that the loader has put for this layer into what an instance or a device is created from.
 template <typename Info>

@@ -1,8 +1,7 @@
 // A FolderWalk looks at many paths, best in the order of their names, and has the kernel find each folder
 // once: what lies in it is asked for by its name alone, and nothing below a folder that is not there. It
-// answers what
-// ::stat and ::open of the whole path would while no folder is put in another's place. For one thread; holds
-// at most kDepthMax descriptors.
+// answers what ::stat and ::open of the whole path would while no folder is put in another's place. For one
+// thread; holds at most kDepthMax descriptors.
 #pragma once
 
 #include <sys/stat.h>
