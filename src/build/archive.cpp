@@ -8,7 +8,6 @@
 namespace larder::build {
 namespace {
 
-constexpr std::string_view kThin = "!<thin>\n";
 constexpr std::size_t kHeaderBytes = sizeof(ar_hdr);
 static_assert(kHeaderBytes == 60);
 constexpr std::size_t kNameBytes = 16;
@@ -18,14 +17,17 @@ constexpr std::size_t kEndAt = 58;
 
 }  // namespace
 
-std::optional<std::vector<std::string_view>> archive_members(std::string_view bytes) {
-  const bool is_thin = bytes.starts_with(kThin);
+std::optional<std::vector<ArchiveMember>> read_archive(std::string_view bytes) {
+  const bool is_thin = bytes.starts_with(kThinArchive);
   if (!is_thin && !bytes.starts_with(ARMAG)) return std::nullopt;
-  std::vector<std::string_view> members;
+  std::vector<ArchiveMember> members;
   bytes.remove_prefix(SARMAG);
   while (!bytes.empty()) {
     if (bytes.size() < kHeaderBytes || bytes.substr(kEndAt, 2) != ARFMAG) return std::nullopt;
-    const std::string_view name = bytes.substr(0, kNameBytes);
+    ArchiveMember member;
+    member.name = bytes.substr(0, kNameBytes);
+    member.name = member.name.substr(0, member.name.find_last_not_of(' ') + 1);
+    member.is_table = member.name == "/" || member.name == "//" || member.name == "/SYM64/";
     const std::string_view digits = bytes.substr(kSizeAt, kSizeBytes);
     std::size_t size = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
@@ -33,12 +35,23 @@ std::optional<std::vector<std::string_view>> archive_members(std::string_view by
         digits.find_first_not_of(' ', static_cast<std::size_t>(end - digits.data())) != digits.npos)
       return std::nullopt;
     bytes.remove_prefix(kHeaderBytes);
-    const bool is_table = name.starts_with("/ ") || name.starts_with("// ") || name.starts_with("/SYM64/ ");
-    if (is_thin && !is_table) continue;
-    if (size > bytes.size()) return std::nullopt;
-    if (!is_table) members.push_back(bytes.substr(0, size));
-    bytes.remove_prefix(std::min(size + size % 2, bytes.size()));  // the next begins at an even place
+    if (!is_thin || member.is_table) {
+      if (size > bytes.size()) return std::nullopt;
+      member.bytes = bytes.substr(0, size);
+      bytes.remove_prefix(std::min(size + size % 2, bytes.size()));  // the next begins at an even place
+    }
+    members.push_back(member);
   }
+  return members;
+}
+
+std::optional<std::vector<std::string_view>> archive_members(std::string_view bytes) {
+  const auto all = read_archive(bytes);
+  if (!all) return std::nullopt;
+  std::vector<std::string_view> members;
+  if (bytes.starts_with(kThinArchive)) return members;
+  for (const ArchiveMember& member : *all)
+    if (!member.is_table) members.push_back(member.bytes);
   return members;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "build/archive.hpp"
 #include "build/text_file.hpp"
 #include "build/thin_archive.hpp"
 #include "larder/recipe.hpp"

@@ -10,8 +10,6 @@
 
 namespace larder::build {
 
-inline constexpr std::string_view kThinArchive = "!<thin>\n";
-
 // The files that an archive names, as the archive at `path` with these bytes names them: from the directory
 // that it lies in. None when it is no thin archive, or not a whole one.
 std::optional<std::vector<std::string>> thin_members(std::string_view path, std::string_view bytes);
