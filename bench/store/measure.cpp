@@ -131,7 +131,7 @@ int fresh(Peer& peer, const std::string& directory, std::size_t size, int count,
 
 int hot(Peer& peer, const std::string& directory, std::size_t size, int count, int rounds) {
   if (!peer.open(directory)) return 2;
-  std::vector<double> gets, misses, puts, again;
+  std::vector<double> gets, misses, known_misses, puts, again;
   const auto present = [&](int i) { return recipe_of(place_of(size), i % count); };
   const auto fresh_one = [&](int i) { return recipe_of("new " + std::to_string(::getpid()), i); };
   // Each in a loop of its own, so that none pays for what another left in the processor's caches.
@@ -145,8 +145,11 @@ int hot(Peer& peer, const std::string& directory, std::size_t size, int count, i
   for (int i = 0; i < rounds; ++i) {
     if (timed(gets, present(i), get) != static_cast<std::int64_t>(size)) return 2;
   }
-  for (int i = 0; i < rounds; ++i) {
-    if (timed(misses, fresh_one(i), get) >= 0) return 2;
+  // At first nobody knows that it is not there; asked again the file system does.
+  for (auto* times : {&misses, &known_misses}) {
+    for (int i = 0; i < rounds; ++i) {
+      if (timed(*times, fresh_one(i), get) >= 0) return 2;
+    }
   }
   for (const bool is_new : {true, false}) {
     for (int i = 0; i < rounds; ++i) {
@@ -156,8 +159,9 @@ int hot(Peer& peer, const std::string& directory, std::size_t size, int count, i
       if (!timed(is_new ? puts : again, recipe, put)) return 2;
     }
   }
-  std::printf("{\"get\": %.3f, \"miss\": %.3f, \"put\": %.3f, \"put_existing\": %.3f}\n", median(gets),
-              median(misses), median(puts), median(again));
+  std::printf(
+      "{\"get\": %.3f, \"miss\": %.3f, \"known_miss\": %.3f, \"put\": %.3f, \"put_existing\": %.3f}\n",
+      median(gets), median(misses), median(known_misses), median(puts), median(again));
   return 0;
 }
 
