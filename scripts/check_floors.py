@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Dependencies point down: fails on every #include that a folder's .deps does not allow.
+"""Dependencies point down: fails on every #include that a folder's .deps does not allow, and on a header of src/ that no
+file includes.
 
 A .deps file stands in each folder that is checked: src/*/, and layers, plug-in, tool and the like when they
 have one. Its lines:
@@ -45,8 +46,23 @@ def sources(folder):
             yield path
 
 
+# Folders besides src/ whose files may include what stands there.
+USERS = ("src", "include", "tool", "plugin", "layers", "tests", "bench", "fuzz")
+
+
+def unused_headers():
+    included = set()
+    for top in USERS:
+        for path in sources(ROOT / top) if (ROOT / top).is_dir() else []:
+            for line in path.read_text(errors="replace").splitlines():
+                match = INCLUDE.match(line)
+                if match:
+                    included.add(pathlib.PurePath(match.group(2)).name)
+    return [path for path in sources(ROOT / "src") if path.suffix == ".hpp" and path.name not in included]
+
+
 def main():
-    complaints = []
+    complaints = [f"{path.relative_to(ROOT)}: no file includes it" for path in unused_headers()]
     floors = {}
     for folder in sorted((ROOT / "src").iterdir()):
         if not folder.is_dir():

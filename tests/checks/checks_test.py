@@ -36,6 +36,12 @@ class Floors(unittest.TestCase):
         self.write("src/high/a.cpp", '#include "low/b.hpp"\n')
         self.assertEqual(self.run_check()[0], 0)
 
+    def test_refuses_a_header_that_no_file_includes(self):
+        self.write("src/low/left.hpp", "")
+        self.assertIn("src/low/left.hpp: no file includes it", self.run_check()[1])
+        self.write("src/low/a.cpp", '#include "low/left.hpp"\n')
+        self.assertEqual(self.run_check()[0], 0)
+
     def test_refuses_an_unlisted_floor(self):
         self.write("src/high/a.cpp", '#include "low/b.hpp"\n')
         code, said = self.run_check()
