@@ -125,12 +125,6 @@ constexpr std::array<Row, kSettingCount> kTable{{
 // A row too few would leave an empty one at the end.
 static_assert(!kTable.back().name.empty());
 
-constexpr std::array<std::string_view, kSettingCount> kNames = [] {
-  std::array<std::string_view, kSettingCount> all{};
-  for (std::size_t i = 0; i < kSettingCount; ++i) all[i] = kTable[i].name;
-  return all;
-}();
-
 template <typename T>
 Result<void> store(Result<T> read, std::optional<T> Options::*field, Options& options) {
   if (!read) return fail(read.error().code, std::move(read.error().what));
@@ -196,8 +190,11 @@ std::size_t index_of(const Row& row) noexcept {
   return static_cast<std::size_t>(&row - kTable.data());
 }
 
-std::span<const std::string_view> names() noexcept {
-  return kNames;
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> all;
+  all.reserve(kTable.size());
+  for (const Row& row : kTable) all.push_back(row.name);
+  return all;
 }
 
 std::string flag(const Row& row) {
@@ -206,7 +203,7 @@ std::string flag(const Row& row) {
 
 std::string variable(const Row& row) {
   std::string variable = "LARDER_";
-  for (const char c : row.name) {
+  for (const char c : row.name.view()) {
     variable.push_back(c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
   }
   return variable;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fixed_text.hpp"
 #include "larder/options.hpp"
 #include "larder/result.hpp"
 
@@ -31,15 +32,15 @@ enum class Group : std::uint8_t { general, disk, memory, making, writing, preloa
 enum class Trust : std::uint8_t { user_only, project_too };
 
 struct Row {
-  std::string_view name;  // `size-max`: the key in the config file; flag and variable are made from it
+  FixedText<20> name;  // `size-max`: the key in the config file; flag and variable are made from it
   Field field;
   Kind kind;
   Group group;
   Trust trust;
-  std::string_view fallback;  // the default as text; what stands here must parse
-  std::string_view choices;   // for Kind::choice; read it with choices()
-  std::string_view remark;    // what a special value means, or what the default is made of; may be empty
-  std::string_view help;      // one sentence, lower case, no full stop
+  FixedText<8> fallback;  // the default as text; what stands here must parse
+  FixedText<52> choices;  // for Kind::choice; read it with choices()
+  FixedText<84> remark;   // what a special value means, or what the default is made of; may be empty
+  FixedText<88> help;     // one sentence, lower case, no full stop
 };
 
 std::span<const Row> table() noexcept;
@@ -50,7 +51,7 @@ const Row* find(std::string_view name) noexcept;
 // The row's place in the table.
 std::size_t index_of(const Row& row) noexcept;
 // Names in table order.
-std::span<const std::string_view> names() noexcept;
+std::vector<std::string_view> names();
 
 std::string flag(const Row& row);      // `--size-max`
 std::string variable(const Row& row);  // `LARDER_SIZE_MAX`
