@@ -34,6 +34,13 @@ function(larder_starts_fast target)
   endif()
 endfunction()
 
+# Compiles for size what runs once in a process: there the code that has to be brought in is dearer than its steps.
+function(larder_runs_once target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "None" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${target} PRIVATE -Os)
+  endif()
+endfunction()
+
 # The same for a shared library, whose C++ library stays that of its program: few segments, few pages that the loader
 # touches, few names to look up (docs/decisions/029-start-of-the-library.md). Call it before sources are added: what
 # ends the library comes first.

@@ -48,6 +48,7 @@ inline constexpr std::size_t kSettingCount = 37;
 
 // Null when there is none.
 const Row* find(std::string_view name) noexcept;
+const Row* find_by_variable(std::string_view variable) noexcept;  // `LARDER_SIZE_MAX`
 // The row's place in the table.
 std::size_t index_of(const Row& row) noexcept;
 // Names in table order.
@@ -64,6 +65,8 @@ std::string choices_text(const Row& row);  // with blanks between them
 
 // Reads `text` as the row's kind into `options`; as set_option.
 Result<void> set_value(const Row& row, std::string_view text, Options& options);
+// What set_value makes of every row's fallback.
+void set_defaults(Options& options);
 // The shortest text that reads back as the same value; empty when `options` says nothing.
 std::string value_text(const Row& row, const Options& options);
 bool is_said(const Row& row, const Options& options) noexcept;
