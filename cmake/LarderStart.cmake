@@ -10,6 +10,16 @@ check_cxx_source_compiles("#include <string>\n#include <stdexcept>\nint main(int
   LARDER_HAS_ARCHIVES_OF_COMPILER)
 unset(CMAKE_REQUIRED_LINK_OPTIONS)
 check_linker_flag(CXX -Wl,-z,pack-relative-relocs LARDER_LINKER_PACKS_RELOCATIONS)
+check_linker_flag(CXX -Wl,-z,noseparate-code LARDER_LINKER_JOINS_CODE)
+# __cxa_finalize by hand: see src/library_end.c.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_LINK_OPTIONS -shared -fPIC -nostartfiles)
+set(CMAKE_REQUIRED_FLAGS -fPIC)
+check_c_source_compiles("__attribute__((visibility(\"hidden\"))) void* __dso_handle;
+  void __cxa_finalize(void*); void end(void) { __cxa_finalize(__dso_handle); }"
+  LARDER_CAN_END_LIBRARIES)
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
+unset(CMAKE_REQUIRED_FLAGS)
 
 function(larder_starts_fast target)
   if(CMAKE_BUILD_TYPE STREQUAL "None")
@@ -21,5 +31,32 @@ function(larder_starts_fast target)
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-O1 -Wl,--as-needed)
   if(LARDER_LINKER_PACKS_RELOCATIONS)
     target_link_options(${target} PRIVATE -Wl,-z,pack-relative-relocs)
+  endif()
+endfunction()
+
+# Compiles for size what runs once in a process: there the code that has to be brought in is dearer than its steps.
+function(larder_runs_once target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "None" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${target} PRIVATE -Os)
+  endif()
+endfunction()
+
+# The same for a shared library, whose C++ library stays that of its program: few segments, few pages that the loader
+# touches, few names to look up (docs/decisions/029-start-of-the-library.md). Call it before sources are added: what
+# ends the library comes first.
+function(larder_library_starts_fast target)
+  if(CMAKE_BUILD_TYPE STREQUAL "None")
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-O1 -Wl,-Bsymbolic-functions)
+  if(LARDER_LINKER_PACKS_RELOCATIONS)
+    target_link_options(${target} PRIVATE -Wl,-z,pack-relative-relocs)
+  endif()
+  if(LARDER_LINKER_JOINS_CODE)
+    target_link_options(${target} PRIVATE -Wl,-z,noseparate-code)
+  endif()
+  if(LARDER_CAN_END_LIBRARIES)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/library_end.c)
+    target_link_options(${target} PRIVATE -nostartfiles)
   endif()
 endfunction()

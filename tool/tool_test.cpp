@@ -230,9 +230,9 @@ TEST(Pages, AreUpToDate) {
 TEST(Pages, NameEverySettingAndCommand) {
   const std::string man = man_page();
   for (const settings::Row& row : settings::table()) {
-    EXPECT_NE(man.find(settings::variable(row)), std::string::npos) << row.name;
-    EXPECT_NE(settings_page().find('`' + std::string(row.name) + '`'), std::string::npos) << row.name;
-    EXPECT_NE(settings_help().find(settings::flag(row)), std::string::npos) << row.name;
+    EXPECT_NE(man.find(settings::variable(row)), std::string::npos) << row.name.view();
+    EXPECT_NE(settings_page().find('`' + std::string(row.name) + '`'), std::string::npos) << row.name.view();
+    EXPECT_NE(settings_help().find(settings::flag(row)), std::string::npos) << row.name.view();
   }
   for (const Command* command : commands()) {
     std::string name;

@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -197,6 +198,11 @@ class ProgramCache {
   Result<ProgramHandle> get_or_build(std::span<const Device> devices, const ProgramInput& input,
                                      ProgramAnswer* answer = nullptr);
 
+  // The same for who builds for himself what is not kept: nothing then, and the answer says why not. A driver
+  // that refuses its own binaries is built for aside all the same.
+  std::optional<Result<ProgramHandle>> get_or_build_kept(std::span<const Device> devices,
+                                                         const ProgramInput& input, ProgramAnswer& answer);
+
   // The kernel called `name`. maker_failed when the program has none of that name.
   Result<KernelHandle> get_kernel(const ProgramHandle& program, std::string_view name);
 
@@ -283,7 +289,9 @@ class ProgramCache {
         fast_->find(key.image, device_bytes(key.device), key.constants, as_bytes(key.name)));
   }
 
+  static std::optional<Error> refusal(std::span<const Device> devices, const ProgramInput& input);
   Request look_at(std::span<const Device> devices, const ProgramInput& input) const;
+  Result<ProgramHandle> get_or_build(const Request& request, ProgramAnswer* answer);
   Recipe product_recipe(const Request& request, const DeviceClass& of) const;
   Recipe live_recipe(const Request& request) const;
   Live come_by(const Request& request, ProgramAnswer& answer);

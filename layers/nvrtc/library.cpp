@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "base/fork.hpp"
 #include "program/guest.hpp"
@@ -48,16 +49,33 @@ Loadings loadings() noexcept {
   return now;
 }
 
-// Places that called, in the order in which they came; the oldest makes way.
-struct Callers {
-  static constexpr std::size_t kMax = 32;
+// Which slot a place means, in the order in which they came; the oldest makes way.
+template <std::size_t kMax>
+struct Known {
   struct Place {
-    const void* caller = nullptr;
+    const void* at = nullptr;
     int slot = 0;
   };
-  Loadings as_of;
   std::size_t next = 0;
   Place places[kMax];
+
+  const int* find(const void* at) const noexcept {
+    for (const Place& place : places) {
+      if (place.at == at) return &place.slot;
+    }
+    return nullptr;
+  }
+  void add(const void* at, int slot) noexcept {
+    places[next] = {at, slot};
+    next = (next + 1) % kMax;
+  }
+};
+
+// Places that called, and the libraries that they lie in: to look up what one of those is linked to is dear.
+struct Callers {
+  Loadings as_of;
+  Known<32> places;
+  Known<8> libraries;  // by their dynamic sections
 };
 constinit Callers callers GUARDED_BY(slots_mutex);
 
@@ -105,27 +123,33 @@ int Library::slot_of_caller(const void* caller) noexcept {
   const Loadings before = loadings();
   {
     const MutexLock lock(slots_mutex);
-    if (callers.as_of != before) callers = {.as_of = before, .next = 0, .places = {}};
-    for (const Callers::Place& place : callers.places) {
-      if (place.caller == caller) return place.slot;
-    }
+    if (callers.as_of != before) callers = {.as_of = before, .places = {}, .libraries = {}};
+    if (const int* const slot = callers.places.find(caller)) return *slot;
   }
-  const int slot = look_for_slot_of_caller(caller);
-  const bool is_certain = loadings() == before;  // else something else may have stood there
-  const MutexLock lock(slots_mutex);
-  if (is_certain && callers.as_of == before) {
-    callers.places[callers.next] = {caller, slot};
-    callers.next = (callers.next + 1) % Callers::kMax;
-  }
-  return slot;
-}
-
-int Library::look_for_slot_of_caller(const void* caller) noexcept {
   Dl_info info{};
   link_map* library = nullptr;
   if (::dladdr1(caller, &info, reinterpret_cast<void**>(&library), RTLD_DL_LINKMAP) == 0 ||
       library == nullptr)
     return 0;
+  const void* const dynamic = library->l_ld;
+  std::optional<int> slot;
+  {
+    const MutexLock lock(slots_mutex);
+    if (const int* const known = callers.libraries.find(dynamic); known != nullptr && callers.as_of == before)
+      slot = *known;
+  }
+  const bool is_library_new = !slot;
+  if (is_library_new) slot = look_for_slot_of_library(library);
+  const bool is_certain = loadings() == before;  // else something else may have stood there
+  const MutexLock lock(slots_mutex);
+  if (is_certain && callers.as_of == before) {
+    callers.places.add(caller, *slot);
+    if (is_library_new) callers.libraries.add(dynamic, *slot);
+  }
+  return *slot;
+}
+
+int Library::look_for_slot_of_library(const link_map* library) noexcept {
   const char* strings = nullptr;
   for (const ElfW(Dyn)* each = library->l_ld; each->d_tag != DT_NULL; ++each) {
     if (each->d_tag != DT_STRTAB) continue;

@@ -4,6 +4,8 @@
 // dlsym. Never freed: a program may call its last function after everything else has ended.
 #pragma once
 
+#include <link.h>
+
 #include <memory>
 
 #include "base/mutex.hpp"
@@ -34,7 +36,7 @@ class Library {
   Programs* programs() noexcept;
 
  private:
-  static int look_for_slot_of_caller(const void* caller) noexcept;
+  static int look_for_slot_of_library(const link_map* library) noexcept;
 
   Mutex mutex_;
   const nvrtc::Functions* functions_ GUARDED_BY(mutex_) = nullptr;

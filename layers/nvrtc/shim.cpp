@@ -79,14 +79,18 @@ std::optional<Code> answer(int slot, HostProgram& host, int count, const char* c
                            .call_options = {.compile = joined}};
   const NvrtcTarget target{};
   // What does more than compile must do it to the program that the host holds.
-  std::string why_not = programs->is_cacheable({&target, 1}, input).why_not;
-  if (why_not.empty() && host.has_callback) why_not = "its program wants to be called during the compilation";
-  if (!why_not.empty()) {
-    guest::report("nvrtc", name(Outcome::bypassed), {}, why_not);
+  if (host.has_callback) {
+    guest::report("nvrtc", name(Outcome::bypassed), {},
+                  "its program wants to be called during the compilation");
     return std::nullopt;
   }
   ProgramAnswer told;
-  auto got = programs->get_or_build({&target, 1}, input, &told);
+  auto kept = programs->get_or_build_kept({&target, 1}, input, told);
+  if (!kept) {
+    guest::report("nvrtc", name(Outcome::bypassed), {}, told.why_not);
+    return std::nullopt;
+  }
+  auto& got = *kept;
   if (told.outcome == Outcome::made || told.outcome == Outcome::failed) guest::take_notes();
   if (got) {
     host.served = std::move(*got);

@@ -45,7 +45,9 @@ constinit EpochRecord shared_record{.nested = EpochRecord::kSlow};
 
 pthread_once_t once = PTHREAD_ONCE_INIT;
 pthread_key_t exit_key;
-bool has_exit_key = false;
+// Not zero, so that the end of a process that never read finds it among what the loader has touched.
+enum class ExitKey : int { unmade = 1, made = 2 };
+ExitKey exit_key_state = ExitKey::unmade;
 
 void full_barrier() noexcept {
 #if defined(LARDER_EPOCH_ALWAYS_FENCED)
@@ -105,13 +107,14 @@ void forget_other_threads() noexcept {
 void begin() noexcept {
   at_fork(0, {.prepare = []() noexcept {}, .parent = []() noexcept {}, .child = forget_other_threads});
   has_membarrier.store(register_for_membarrier(), std::memory_order_relaxed);
-  if (!has_exit_key) has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+  if (exit_key_state == ExitKey::unmade && pthread_key_create(&exit_key, at_thread_exit) == 0)
+    exit_key_state = ExitKey::made;
   if (!shared_record.taken.load(std::memory_order_relaxed)) list(shared_record);
 }
 
 // A thread that outlives the library must not call into it when it ends.
-[[gnu::destructor]] void unload() noexcept {
-  if (has_exit_key) pthread_key_delete(exit_key);
+[[gnu::destructor, gnu::cold]] void unload() noexcept {
+  if (exit_key_state == ExitKey::made) pthread_key_delete(exit_key);
 }
 
 EpochRecord* reuse_record() noexcept {
@@ -153,7 +156,7 @@ EpochRecord& take_record() noexcept {
   if (record == nullptr) return use_shared_record();
   if (!has_membarrier.load(std::memory_order_relaxed)) use_fence(*record);
   // Without a key the record stays taken when the thread ends: memory, not safety.
-  if (has_exit_key) pthread_setspecific(exit_key, record);
+  if (exit_key_state == ExitKey::made) pthread_setspecific(exit_key, record);
   t_epoch_record = record;
   return *record;
 }

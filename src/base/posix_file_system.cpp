@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/file_system.hpp"
+#include "base/fixed_text.hpp"
 #include "base/hot.hpp"
 
 // A short-lived process gets one product from the store: finding each of these at its first call would cost
@@ -167,7 +168,7 @@ FileSystem& FileSystem::posix() noexcept {
 }
 
 std::string_view name(FileCall call) noexcept {
-  static constexpr std::array<std::string_view, kFileCallCount> kNames = {
+  static constexpr std::array<FixedText<14>, kFileCallCount> kNames = {
       "open",      "close", "replace", "status", "presence", "make_directory", "unlink",
       "rename",    "link",  "read",    "write",  "truncate", "sync",           "change_mode",
       "set_times", "list",  "lock",    "space",  "map",      "unmap"};

@@ -8,6 +8,8 @@ namespace larder {
 
 class LateNotes {
  public:
+  // Whether there is anything to write notes down in.
+  static bool has_disk(const Cache& cache) noexcept;
   // From now on nothing is started by a request; take_up() must be called now and then.
   static void put_off(Cache& cache) noexcept;
   // Has notes taken soon, where requests put that off. One load where none did.

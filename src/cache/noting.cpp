@@ -47,6 +47,10 @@ void CacheCore::take_notes() noexcept {
   }
 }
 
+bool LateNotes::has_disk(const Cache& cache) noexcept {
+  return cache.core_->store_ != nullptr;
+}
+
 void LateNotes::put_off(Cache& cache) noexcept {
   cache.core_->puts_notes_off_.store(true, std::memory_order_relaxed);
 }

@@ -9,7 +9,7 @@ constexpr std::uint8_t kHistogramSetVersion = 1;  // 1 (first)
 constexpr std::size_t kPrefixSize = 1 + 4;
 
 // What stands for all in which nothing was recorded.
-constinit Histogram empty;
+constinit const Histogram empty;
 
 // Calls `on_part` with the number and the encoding of each histogram of a set. False: it is no set, or
 // `on_part` said so.
@@ -61,7 +61,7 @@ Unit unit_of(Measure measure) noexcept {
 
 HistogramSet::HistogramSet(const HistogramSet& other) {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
-    const Histogram* const from = other.histograms_[i].load(std::memory_order_acquire);
+    const Histogram* const from = other.whole(i);
     if (from != nullptr) histograms_[i].store(new Histogram(*from), std::memory_order_relaxed);
   }
 }
@@ -71,11 +71,11 @@ HistogramSet::~HistogramSet() {
 }
 
 const Histogram& HistogramSet::at(std::size_t number) const noexcept {
-  const Histogram* const found = histograms_[number].load(std::memory_order_acquire);
+  const Histogram* const found = whole(number);
   return found == nullptr ? empty : *found;
 }
 
-Histogram* HistogramSet::made(std::size_t number) noexcept {
+Histogram* HistogramSet::made(std::size_t number) const noexcept {
   Histogram* found = histograms_[number].load(std::memory_order_acquire);
   if (found != nullptr) return found;
   auto* const fresh = new (std::nothrow) Histogram;
@@ -85,13 +85,33 @@ Histogram* HistogramSet::made(std::size_t number) noexcept {
   return found;
 }
 
+Histogram* HistogramSet::whole(std::size_t number) const noexcept {
+  for (auto& each : first_[number]) {
+    if (each.load(std::memory_order_relaxed) == 0) continue;
+    Histogram* const histogram = made(number);
+    if (histogram == nullptr) break;
+    // Whoever takes it records it.
+    const std::uint64_t recorded = each.exchange(0, std::memory_order_relaxed);
+    if (recorded != 0) histogram->record(recorded - 1);
+  }
+  return histograms_[number].load(std::memory_order_acquire);
+}
+
 void HistogramSet::record(Measure measure, std::uint64_t value, std::uint64_t times) noexcept {
-  if (Histogram* const histogram = made(static_cast<std::size_t>(measure))) histogram->record(value, times);
+  const auto number = static_cast<std::size_t>(measure);
+  const bool is_first = histograms_[number].load(std::memory_order_acquire) == nullptr;
+  if (is_first && times == 1 && value + 1 != 0) {
+    for (auto& each : first_[number]) {
+      std::uint64_t none = 0;
+      if (each.compare_exchange_strong(none, value + 1, std::memory_order_relaxed)) return;
+    }
+  }
+  if (Histogram* const histogram = made(number)) histogram->record(value, times);
 }
 
 HistogramSet& HistogramSet::operator+=(const HistogramSet& other) noexcept {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
-    const Histogram* const more = other.histograms_[i].load(std::memory_order_acquire);
+    const Histogram* const more = other.whole(i);
     Histogram* const mine = more == nullptr ? nullptr : made(i);
     if (mine != nullptr) *mine += *more;
   }
@@ -100,7 +120,8 @@ HistogramSet& HistogramSet::operator+=(const HistogramSet& other) noexcept {
 
 HistogramSet& HistogramSet::operator-=(const HistogramSet& earlier) noexcept {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
-    const Histogram* const less = earlier.histograms_[i].load(std::memory_order_acquire);
+    const Histogram* const less = earlier.whole(i);
+    whole(i);
     Histogram* const mine = less == nullptr ? nullptr : made(i);
     if (mine != nullptr) *mine -= *less;
   }
@@ -110,7 +131,7 @@ HistogramSet& HistogramSet::operator-=(const HistogramSet& earlier) noexcept {
 std::string HistogramSet::encode() const {
   std::string out(1, static_cast<char>(kHistogramSetVersion));
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
-    if (histograms_[i].load(std::memory_order_acquire) == nullptr) continue;
+    if (whole(i) == nullptr) continue;
     const Histogram reading = at(i);
     if (reading.count() == 0) continue;
     const std::string encoded = reading.encode();

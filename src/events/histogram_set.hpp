@@ -35,7 +35,8 @@ inline constexpr std::size_t kMeasureCount = 7;
 std::string_view name(Measure measure) noexcept;
 Unit unit_of(Measure measure) noexcept;
 
-// A histogram takes its 15 KiB when something is recorded in it.
+// A histogram takes its 15 KiB when more than a few values are recorded in it, or when it is read: a process
+// that asks for two products and ends needs none.
 class HistogramSet {
  public:
   HistogramSet() noexcept = default;
@@ -63,10 +64,16 @@ class HistogramSet {
 
  private:
   const Histogram& at(std::size_t number) const noexcept;
-  // Null when there is no memory.
-  Histogram* made(std::size_t number) noexcept;
+  static constexpr std::size_t kFew = 4;
 
-  std::array<std::atomic<Histogram*>, kMeasureCount> histograms_{};
+  // Null when there is no memory.
+  Histogram* made(std::size_t number) const noexcept;
+  // The histogram with the first few in it. Null when nothing was recorded, or there is no memory.
+  Histogram* whole(std::size_t number) const noexcept;
+
+  mutable std::array<std::atomic<Histogram*>, kMeasureCount> histograms_{};
+  // Values, and 1 more than them; 0: none. Recorded while there was no histogram.
+  mutable std::array<std::array<std::atomic<std::uint64_t>, kFew>, kMeasureCount> first_{};
 };
 
 }  // namespace larder

@@ -211,6 +211,51 @@ TEST(HistogramSet, KeepsEveryMeasureThroughItsEncoding) {
   EXPECT_EQ(unit_of(Measure::hit_time), Unit::nanoseconds);
 }
 
+// The first few values wait beside their histogram until somebody reads, or there are more.
+TEST(HistogramSet, ReadsTheFirstFewValuesLikeAllOthers) {
+  for (std::uint64_t count = 1; count <= 9; ++count) {
+    HistogramSet set;
+    Histogram expected;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      set.record(Measure::hit_time, i * 1000);
+      expected.record(i * 1000);
+    }
+    const HistogramSet reading(set);
+    EXPECT_TRUE(reading[Measure::hit_time] == expected) << count;
+    EXPECT_TRUE(set[Measure::hit_time] == expected) << count;
+    EXPECT_EQ((*HistogramSet::decode(set.encode()))->encode(), reading.encode());
+  }
+}
+
+TEST(HistogramSet, AddsAndTakesAwayTheFirstFewValues) {
+  HistogramSet set;
+  HistogramSet earlier;
+  earlier.record(Measure::hit_time, 5);
+  set += earlier;
+  set.record(Measure::hit_time, 7);
+  set.record(Measure::binary_size, ~std::uint64_t{0});
+  EXPECT_EQ(set[Measure::hit_time].count(), 2u);
+  EXPECT_EQ(set[Measure::hit_time].sum(), 12u);
+  EXPECT_EQ(set[Measure::binary_size].sum(), ~std::uint64_t{0});
+  set -= earlier;
+  EXPECT_EQ(set[Measure::hit_time].sum(), 7u);
+}
+
+TEST(HistogramSet, LosesNoneOfTheFirstValuesWhileItIsRead) {
+  for (int round = 0; round < 200; ++round) {
+    HistogramSet set;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        for (int k = 0; k < 3; ++k) set.record(Measure::miss_make_time, 3);
+      });
+    }
+    threads.emplace_back([&] { static_cast<void>(set.encode()); });
+    for (auto& each : threads) each.join();
+    EXPECT_EQ(set[Measure::miss_make_time].count(), 9u);
+  }
+}
+
 TEST(HistogramSet, RefusesWhatItWouldNotWrite) {
   auto set = std::make_unique<HistogramSet>();
   set->record(Measure::hit_time, 5);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/fixed_text.hpp"
 #include "base/json.hpp"
 
 namespace larder::http {
@@ -40,8 +41,8 @@ constexpr std::string_view kScript = R"js((() => {
 )js";
 
 struct Type {
-  std::string_view suffix;
-  std::string_view type;
+  FixedText<6> suffix;
+  FixedText<32> type;
 };
 constexpr std::array<Type, 22> kTypes = {{{".html", "text/html; charset=utf-8"},
                                           {".htm", "text/html; charset=utf-8"},
@@ -102,7 +103,7 @@ std::string json_of(const std::vector<std::string>& texts) {
 
 std::string_view type_of(std::string_view path) noexcept {
   for (const auto& [suffix, type] : kTypes)
-    if (path.ends_with(suffix)) return type;
+    if (path.ends_with(suffix.view())) return type;
   return {};
 }
 

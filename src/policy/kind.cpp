@@ -17,20 +17,19 @@
 namespace larder::policy {
 namespace {
 
-constexpr std::array kKinds = {
-    Named{Kind::round_robin, "round_robin", "who came first, whatever was used since"},
-    Named{Kind::lru, "lru", "whose last use lies longest ago"},
-    Named{Kind::lru_vector, "lru_vector",
-          "the same for small tables: a vector, searched from the most recent"},
-    Named{Kind::clock, "clock", "numbered lines with used bits, the next that is clear"},
-    Named{Kind::grouped, "grouped", "of the group used longest ago, the entry used last"},
-    Named{Kind::sieve, "sieve", "in order of insertion, the next that was not visited"},
-    Named{Kind::s3fifo, "s3fifo", "small, main and ghost queue"},
-    Named{Kind::gdsf, "gdsf", "least uses * cost / size, aged"},
-    Named{Kind::gdsf_size, "gdsf_size", "least uses / size, aged"},
-    Named{Kind::sampled, "sampled", "of 16 drawn, the highest age * size / (uses * cost)"},
-    Named{Kind::adaptive, "adaptive", "by the score that would have missed the least cost lately"},
-};
+constexpr std::array<Named, 11> kKinds = {{
+    {Kind::round_robin, "round_robin", "who came first, whatever was used since"},
+    {Kind::lru, "lru", "whose last use lies longest ago"},
+    {Kind::lru_vector, "lru_vector", "the same for small tables: a vector, searched from the most recent"},
+    {Kind::clock, "clock", "numbered lines with used bits, the next that is clear"},
+    {Kind::grouped, "grouped", "of the group used longest ago, the entry used last"},
+    {Kind::sieve, "sieve", "in order of insertion, the next that was not visited"},
+    {Kind::s3fifo, "s3fifo", "small, main and ghost queue"},
+    {Kind::gdsf, "gdsf", "least uses * cost / size, aged"},
+    {Kind::gdsf_size, "gdsf_size", "least uses / size, aged"},
+    {Kind::sampled, "sampled", "of 16 drawn, the highest age * size / (uses * cost)"},
+    {Kind::adaptive, "adaptive", "by the score that would have missed the least cost lately"},
+}};
 
 }  // namespace
 

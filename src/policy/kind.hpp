@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/fixed_text.hpp"
 #include "policy/policy.hpp"
 
 namespace larder::policy {
@@ -34,8 +35,8 @@ struct Options {
 
 struct Named {
   Kind kind;
-  std::string_view name;  // as in settings: `lru_vector`
-  std::string_view what;  // one line for help
+  FixedText<12> name;  // as in settings: `lru_vector`
+  FixedText<72> what;  // one line for help
 };
 
 std::span<const Named> kinds() noexcept;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -20,19 +21,23 @@ extern char** environ;
 namespace larder {
 namespace {
 
-// A loaded library as its headers in memory describe it.
+// A loaded library as its headers in memory describe it. What it names lies there, too.
 struct Library {
-  std::string path;
-  std::string name;  // its soname, or the last component of its path
-  std::string build_id;
-  std::vector<std::string> needed;
+  std::string_view path;
+  std::string_view file;  // the last component of it
+  std::string_view name;  // its soname, or its file
+  const ElfW(Phdr) * headers = nullptr;
+  std::size_t header_count = 0;
   ElfW(Addr) base = 0;
-  std::vector<std::pair<ElfW(Addr), ElfW(Addr)>> ranges;
+  const ElfW(Dyn) * dynamic = nullptr;  // null: it depends on nothing
+  const char* strings = nullptr;
+  bool is_reached = false;
 
   bool holds(const void* address) const noexcept {
     const auto at = reinterpret_cast<ElfW(Addr)>(address);
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const auto& range) { return at >= range.first && at < range.second; });
+    return std::any_of(headers, headers + header_count, [&](const ElfW(Phdr) & each) {
+      return each.p_type == PT_LOAD && at >= base + each.p_vaddr && at < base + each.p_vaddr + each.p_memsz;
+    });
   }
 };
 
@@ -53,43 +58,47 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
-std::string last_component(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
+std::string build_id_of(const Library& library) {
+  for (std::size_t i = 0; i < library.header_count; ++i) {
+    const ElfW(Phdr)& header = library.headers[i];
+    if (header.p_type != PT_NOTE) continue;
+    std::string id =
+        build_id_in(reinterpret_cast<const char*>(library.base + header.p_vaddr), header.p_memsz);
+    if (!id.empty()) return id;
+  }
+  return {};
 }
 
 void read_dynamic(const ElfW(Dyn) * dynamic, Library& library) {
-  const char* strings = nullptr;
   for (const ElfW(Dyn)* each = dynamic; each->d_tag != DT_NULL; ++each) {
     if (each->d_tag != DT_STRTAB) continue;
     // The loader has put the address there, except where it leaves the section read-only.
     const ElfW(Addr) at = each->d_un.d_ptr;
-    strings = reinterpret_cast<const char*>(at < library.base ? at + library.base : at);
+    library.strings = reinterpret_cast<const char*>(at < library.base ? at + library.base : at);
   }
-  if (strings == nullptr) return;
+  if (library.strings == nullptr) return;
+  library.dynamic = dynamic;
   for (const ElfW(Dyn)* each = dynamic; each->d_tag != DT_NULL; ++each) {
-    if (each->d_tag == DT_NEEDED) library.needed.emplace_back(strings + each->d_un.d_val);
-    if (each->d_tag == DT_SONAME) library.name = strings + each->d_un.d_val;
+    if (each->d_tag == DT_SONAME) library.name = library.strings + each->d_un.d_val;
   }
 }
 
 int add_library(dl_phdr_info* info, std::size_t, void* to) {
   Library library;
   library.path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-  library.name = last_component(library.path);
+  library.file = library.path.substr(library.path.rfind('/') + 1);
+  library.name = library.file;
   library.base = info->dlpi_addr;
+  library.headers = info->dlpi_phdr;
+  library.header_count = info->dlpi_phnum;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const ElfW(Addr) at = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type == PT_LOAD) library.ranges.emplace_back(at, at + header.p_memsz);
-    if (header.p_type == PT_NOTE && library.build_id.empty()) {
-      library.build_id = build_id_in(reinterpret_cast<const char*>(at), header.p_memsz);
-    }
     // The kernel's own library is not relocated in place as the others are, and depends on nothing.
     if (header.p_type == PT_DYNAMIC && !library.path.empty() && library.path.front() == '/') {
-      read_dynamic(reinterpret_cast<const ElfW(Dyn)*>(at), library);
+      read_dynamic(reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + header.p_vaddr), library);
     }
   }
-  static_cast<std::vector<Library>*>(to)->push_back(std::move(library));
+  static_cast<std::vector<Library>*>(to)->push_back(library);
   return 0;
 }
 
@@ -106,37 +115,82 @@ std::string digest_of_file(const std::string& path) {
   return to_hex(std::as_bytes(std::span(digest)));
 }
 
-}  // namespace
+struct NamedBuild {
+  std::string name;
+  std::string id;    // empty: the file has to be read
+  std::string path;  // of that
+};
 
-std::string library_identity(const void* address, std::span<const std::string_view> also) {
+// Of the library that holds `address`, of those with a part of `also` in their paths, and of all that they
+// depend on.
+std::vector<NamedBuild> builds_of_loaded(const void* address, std::span<const std::string_view> also) {
   std::vector<Library> libraries;
+  libraries.reserve(32);
   ::dl_iterate_phdr(add_library, &libraries);
-  std::vector<const Library*> reached;
-  const auto reach = [&](const Library& library) {
-    if (std::find(reached.begin(), reached.end(), &library) == reached.end()) reached.push_back(&library);
+  std::vector<Library*> reached;
+  const auto reach = [&](Library& library) {
+    if (!library.is_reached) reached.push_back(&library);
+    library.is_reached = true;
   };
-  for (const Library& library : libraries) {
+  for (Library& library : libraries) {
     if (library.holds(address)) reach(library);
   }
   if (reached.empty()) return {};
-  for (const Library& library : libraries) {
+  for (Library& library : libraries) {
     for (const std::string_view part : also) {
-      if (library.path.find(part) != std::string::npos) reach(library);
+      if (library.path.find(part) != std::string_view::npos) reach(library);
     }
   }
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    for (const std::string& name : reached[i]->needed) {
-      for (const Library& library : libraries) {
-        if (library.name == name || last_component(library.path) == name) reach(library);
+    const Library& by = *reached[i];
+    for (const ElfW(Dyn)* each = by.dynamic; each != nullptr && each->d_tag != DT_NULL; ++each) {
+      if (each->d_tag != DT_NEEDED) continue;
+      const std::string_view name = by.strings + each->d_un.d_val;
+      for (Library& library : libraries) {
+        if (library.name == name || library.file == name) reach(library);
       }
     }
   }
-  std::vector<std::string> lines;
+  std::vector<NamedBuild> builds;
+  builds.reserve(reached.size());
   for (const Library* library : reached) {
-    std::string id = library->build_id;
-    if (id.empty()) id = digest_of_file(library->path.empty() ? "/proc/self/exe" : library->path);
-    if (id.empty()) return {};
-    lines.push_back(library->name + ' ' + id + '\n');
+    NamedBuild& build = builds.emplace_back();
+    build.name = library->name;
+    build.id = build_id_of(*library);
+    if (build.id.empty()) build.path = library->path.empty() ? "/proc/self/exe" : library->path;
+  }
+  return builds;
+}
+
+}  // namespace
+
+std::string library_identity(const void* address, std::span<const std::string_view> also) {
+  struct Call {
+    const void* address;
+    std::span<const std::string_view> also;
+    std::vector<NamedBuild> builds;
+    std::exception_ptr thrown;
+  };
+  Call call{address, also, {}, {}};
+  // What the loader lists stays as it is while it is asked: so this asks it again from within, and copies
+  // only what comes out.
+  const auto from_within = [](dl_phdr_info*, std::size_t, void* to) {
+    Call& asked = *static_cast<Call*>(to);
+    try {
+      asked.builds = builds_of_loaded(asked.address, asked.also);
+    } catch (...) {  // the loader is no place to pass through
+      asked.thrown = std::current_exception();
+    }
+    return 1;
+  };
+  ::dl_iterate_phdr(from_within, &call);
+  if (call.thrown) std::rethrow_exception(call.thrown);
+  std::vector<std::string> lines;
+  lines.reserve(call.builds.size());
+  for (NamedBuild& build : call.builds) {
+    if (build.id.empty()) build.id = digest_of_file(build.path);
+    if (build.id.empty()) return {};
+    lines.push_back(std::move(build.name.append(" ").append(build.id).append("\n")));
   }
   std::sort(lines.begin(), lines.end());
   std::string identity;
@@ -174,10 +228,15 @@ std::string environment_identity(std::span<const std::string_view> prefixes,
                                  std::span<const std::string_view> except) {
   std::vector<std::string_view> lines;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    // Most lines have nothing to do with it, and their ends need not be looked for.
+    const auto begins = [at = *each](std::string_view prefix) {
+      std::size_t i = 0;
+      while (i < prefix.size() && at[i] == prefix[i]) ++i;  // which ends at the end of either
+      return i == prefix.size();
+    };
+    if (!std::any_of(prefixes.begin(), prefixes.end(), begins)) continue;
     const std::string_view line(*each);
     const std::string_view name = line.substr(0, line.find('='));
-    const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-    if (!std::any_of(prefixes.begin(), prefixes.end(), begins)) continue;
     if (std::find(except.begin(), except.end(), name) != except.end()) continue;
     lines.push_back(line);
   }

@@ -85,7 +85,21 @@ void destroy(Retired* retired) noexcept {
 struct FastKernels::State {
   using Link = std::atomic<Node*>;
 
-  Link& bucket_of(std::uint64_t hash) noexcept { return buckets[hash % kBuckets]; }
+  using Buckets = std::array<Link, kBuckets>;
+
+  ~State() { delete buckets.load(std::memory_order_relaxed); }
+
+  // Null: nothing was ever added. Then there are none, since many a program cache has no kernels.
+  Link* bucket_of(std::uint64_t hash) noexcept {
+    Buckets* const all = buckets.load(std::memory_order_acquire);
+    return all == nullptr ? nullptr : &(*all)[hash % kBuckets];
+  }
+  Buckets& made_buckets() REQUIRES(mutex) {
+    if (buckets.load(std::memory_order_relaxed) == nullptr) {
+      buckets.store(new Buckets{}, std::memory_order_release);
+    }
+    return *buckets.load(std::memory_order_relaxed);
+  }
 
   // Takes the node that `link` shows out of its chain. Returns the link, which now shows the next one.
   void unlink(Link& link, bool tells_owners) REQUIRES(mutex) {
@@ -117,7 +131,7 @@ struct FastKernels::State {
   void after_fork() noexcept NO_THREAD_SAFETY_ANALYSIS { mutex.unlock(); }
   void in_child() noexcept NO_THREAD_SAFETY_ANALYSIS { mutex.unlock(); }
 
-  std::array<Link, kBuckets> buckets{};
+  std::atomic<Buckets*> buckets{nullptr};
   std::atomic<std::size_t> count{0};
   Mutex mutex;
   Bin bin GUARDED_BY(mutex);
@@ -133,8 +147,10 @@ FastKernels::~FastKernels() {
   Retired* ripe = nullptr;
   {
     MutexLock lock(state_->mutex);
-    for (State::Link& bucket : state_->buckets) {
-      while (bucket.load(std::memory_order_relaxed) != nullptr) state_->unlink(bucket, false);
+    if (State::Buckets* const all = state_->buckets.load(std::memory_order_relaxed)) {
+      for (State::Link& bucket : *all) {
+        while (bucket.load(std::memory_order_relaxed) != nullptr) state_->unlink(bucket, false);
+      }
     }
     state_->bin.close();
     // No reader is left by contract: the newest stamp is ripe.
@@ -147,7 +163,8 @@ const void* FastKernels::find(std::uint64_t image, BytesView device, BytesView c
                               BytesView name) const noexcept {
   const Query query{image, device, constants, name};
   const std::uint64_t hash = query.hash();
-  const Node* node = state_->bucket_of(hash).load(std::memory_order_acquire);
+  const State::Link* const bucket = state_->bucket_of(hash);
+  const Node* node = bucket == nullptr ? nullptr : bucket->load(std::memory_order_acquire);
   for (; node != nullptr; node = node->next_node.load(std::memory_order_acquire)) {
     if (node->answers(query, hash)) return node->place.get();
   }
@@ -162,8 +179,8 @@ void FastKernels::add(const void* owner, std::uint64_t image, BytesView device, 
   Retired* ripe = nullptr;
   {
     MutexLock lock(state_->mutex);
+    State::Link& bucket = state_->made_buckets()[hash % kBuckets];
     state_->owners.emplace(owner, hash);
-    State::Link& bucket = state_->bucket_of(hash);
     std::size_t behind = 0;
     for (State::Link* link = &bucket; Node* each = link->load(std::memory_order_relaxed);) {
       if (each->answers(query, hash) || behind + 1 == kBucketMax) {
@@ -187,8 +204,8 @@ void FastKernels::erase(std::uint64_t image, BytesView device, BytesView constan
   Retired* ripe = nullptr;
   {
     MutexLock lock(state_->mutex);
-    State::Link* link = &state_->bucket_of(hash);
-    while (Node* node = link->load(std::memory_order_relaxed)) {
+    State::Link* link = state_->bucket_of(hash);
+    while (Node* node = link == nullptr ? nullptr : link->load(std::memory_order_relaxed)) {
       if (node->answers(query, hash)) {
         state_->unlink(*link, true);
         break;
@@ -207,7 +224,7 @@ void FastKernels::forget(const void* owner) noexcept {
     const auto [first, last] = state_->owners.equal_range(owner);
     if (first == last) return;
     for (auto each = first; each != last; ++each) {
-      State::Link* link = &state_->bucket_of(each->second);
+      State::Link* link = state_->bucket_of(each->second);  // it was added
       while (Node* node = link->load(std::memory_order_relaxed)) {
         if (node->owner == owner && node->hash == each->second) {
           state_->unlink(*link, false);

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fixed_text.hpp"
 #include "base/mutex.hpp"
 #include "program/file_recording.hpp"
 
@@ -383,7 +384,7 @@ const Hook* hooks_begin() noexcept {
 }
 
 // Ways to a file that no hook stands in: a library that may take one is not recorded.
-constexpr std::string_view kUnheard[] = {
+constexpr FixedText<108> kUnheard[] = {
     "openat2",
     "open_by_handle_at",
     "creat",
@@ -430,7 +431,7 @@ const Hook* hook_for(std::string_view name) noexcept {
 }
 
 bool is_unheard(std::string_view name) noexcept {
-  for (const std::string_view each : kUnheard) {
+  for (const auto& each : kUnheard) {
     if (each == name) return true;
   }
   return false;

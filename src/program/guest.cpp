@@ -35,7 +35,7 @@ Cache* open_cache() {
   options.memory_policy = kPolicy;
   static Cache* const cache = [&] {
     auto* const opened = new Cache(Cache::open(options));
-    return opened->stats().has_disk ? opened : nullptr;
+    return LateNotes::has_disk(*opened) ? opened : nullptr;
   }();
   return cache;
 }

@@ -59,12 +59,25 @@ class ElfFile {
 
   template <typename T>
   bool get(T& value, std::uint64_t offset) {
-    return read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(&value), sizeof value, offset) == 0;
+    return read(reinterpret_cast<std::byte*>(&value), sizeof value, offset);
   }
   bool get(std::string& text, std::uint64_t offset, std::size_t size) {
     if (size > kPartMax) return false;
     text.resize(size);
-    return read_fully(files_, file_.fd(), reinterpret_cast<std::byte*>(text.data()), size, offset) == 0;
+    return read(reinterpret_cast<std::byte*>(text.data()), size, offset);
+  }
+  // Headers and notes lie at the beginning as a rule, which is read once.
+  bool read(std::byte* to, std::size_t size, std::uint64_t offset) {
+    if (!has_head_) {
+      has_head_ = true;
+      const ssize_t got = files_.read_at(file_.fd(), head_, sizeof head_, 0);
+      head_size_ = got < 0 ? 0 : static_cast<std::size_t>(got);
+    }
+    if (offset <= head_size_ && size <= head_size_ - offset) {
+      std::memcpy(to, head_ + offset, size);
+      return true;
+    }
+    return read_fully(files_, file_.fd(), to, size, offset) == 0;
   }
 
   void read_notes(const ElfW(Phdr) & segment, LibraryFile& library) {
@@ -131,6 +144,9 @@ class ElfFile {
 
   FileSystem& files_;
   File file_;
+  bool has_head_ = false;
+  std::size_t head_size_ = 0;
+  char head_[1024];
 };
 
 const std::vector<std::string>& library_folders() {

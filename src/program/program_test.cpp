@@ -240,6 +240,28 @@ TEST(ProgramCache, RefusesWhatCanNeverBeBuilt) {
   EXPECT_EQ(programs.get_kernel({}, "k").error().code, Code::invalid_argument);
 }
 
+TEST(ProgramCache, LeavesWhatItCannotKeepToWhoAsksForKeptOnesOnly) {
+  const auto api = open_api();
+  Cache cache = Cache::open();
+  Programs programs(api, &cache);
+  ProgramAnswer answer;
+  const ProgramInput dated{.text = "kernel k __TIME__\n"};
+  EXPECT_FALSE(programs.get_or_build_kept(only(kFirst), dated, answer));
+  EXPECT_EQ(answer.outcome, Outcome::bypassed);
+  EXPECT_EQ(answer.reason, Reason::uncacheable);
+  EXPECT_NE(answer.why_not.find("__TIME__"), std::string::npos);
+  EXPECT_EQ(api->builds, 0);
+  for (const Outcome outcome : {Outcome::made, Outcome::memory_hit}) {
+    const auto program = programs.get_or_build_kept(only(kFirst), {.text = kSource}, answer);
+    ASSERT_TRUE(program && *program);
+    EXPECT_EQ(answer.outcome, outcome);
+  }
+  EXPECT_EQ(api->builds, 1);
+  const auto refused = programs.get_or_build_kept(only(kFirst), {.form = ProgramForm::interop}, answer);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->error().code, Code::invalid_argument);
+}
+
 TEST(ProgramCache, WithoutMemoryAsksTheCacheEachTime) {
   const auto api = open_api();
   Cache cache = Cache::open();

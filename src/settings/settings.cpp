@@ -1,6 +1,7 @@
 #include "settings/settings.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/assert.hpp"
 #include "settings/config_text.hpp"
@@ -29,9 +30,10 @@ Problem to_problem(Origin origin, std::string where, const Row& row, std::string
 
 class Resolver {
  public:
-  explicit Resolver(const Surroundings& surroundings) : around_(surroundings) {}
+  explicit Resolver(const Surroundings& surroundings) : around_(surroundings) {
+    set_defaults(settings_.values);
+  }
 
-  void take_defaults();
   void take_files();
   void take_environment();
   void take_options(const Options& said);
@@ -41,6 +43,7 @@ class Resolver {
  private:
   void say(const Row& row, std::string_view text, Origin origin, std::string place);
   bool take_file(const std::string& path, Origin origin);
+  void tell_slips(const std::vector<std::string_view>& names);
   void take_assignment(const Assignment& one, const std::string& path, Origin origin);
   std::string find_project_file() const;
   void settle_places();
@@ -57,13 +60,6 @@ class Resolver {
   Settings settings_;
   bool disabled_outside_ = false;
 };
-
-void Resolver::take_defaults() {
-  for (const Row& row : table()) {
-    const Result<void> set = set_value(row, row.fallback, settings_.values);
-    LARDER_ASSERT(set.has_value());
-  }
-}
 
 void Resolver::say(const Row& row, std::string_view text, Origin origin, std::string place) {
   const Result<void> set = set_value(row, text, settings_.values);
@@ -163,28 +159,38 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
 
 void Resolver::take_environment() {
   if (around_.is_privileged) return;
-  const auto is_ours = [](const auto& each) { return each.first.starts_with("LARDER_"); };
-  if (std::none_of(around_.environment.begin(), around_.environment.end(), is_ours)) return;
-  std::vector<std::string> known;
-  for (const Row& row : table()) {
-    known.push_back(variable(row));
-    // An empty variable says nothing.
-    if (const std::string* text = around_.variable(known.back())) {
-      say(row, *text, Origin::environment, known.back());
-      if (row.name == "disable") disabled_outside_ = *settings_.values.disable;
+  std::array<const std::string*, kSettingCount> said{};  // the name of each row's variable, where one is set
+  std::vector<std::string_view> others;
+  for (const auto& [name, text] : around_.environment) {
+    if (!name.starts_with("LARDER_")) continue;
+    if (const Row* const row = find_by_variable(name)) {
+      said[index_of(*row)] = &name;
+    } else if (name != kConfigVariable && name.size() >= 10) {
+      // Other parts of larder and its users have variables of their own: only what is nearly a setting's is a
+      // slip.
+      others.push_back(name);
     }
   }
-  known.emplace_back(kConfigVariable);
-  const std::vector<std::string_view> words(known.begin(), known.end());
-  for (const auto& [name, text] : around_.environment) {
-    if (!name.starts_with("LARDER_") || std::find(words.begin(), words.end(), name) != words.end()) continue;
-    // Other parts of larder and its users have variables of their own: only what is nearly a setting's is a
-    // slip.
-    if (name.size() < 10) continue;
-    const std::string_view tail = std::string_view(name).substr(7);
+  for (const Row& row : table()) {
+    const std::string* const name = said[index_of(row)];
+    // An empty variable says nothing.
+    const std::string* const text = name == nullptr ? nullptr : around_.variable(*name);
+    if (text == nullptr) continue;
+    say(row, *text, Origin::environment, *name);
+    if (row.name == "disable") disabled_outside_ = *settings_.values.disable;
+  }
+  if (!others.empty()) tell_slips(others);
+}
+
+void Resolver::tell_slips(const std::vector<std::string_view>& names) {
+  std::vector<std::string> words;
+  for (const Row& row : table()) words.push_back(variable(row));
+  words.emplace_back(kConfigVariable);
+  for (const std::string_view name : names) {
+    const std::string_view tail = name.substr(7);
     for (const std::string_view word : words) {
       if (distance(tail, word.substr(7)) <= (tail.size() > 6 ? 2u : 1u)) {
-        settings_.problems.push_back({Origin::environment, name, "a variable is not used",
+        settings_.problems.push_back({Origin::environment, std::string(name), "a variable is not used",
                                       "no setting has the variable " + quoted(name),
                                       "did you mean " + quoted(word) + '?'});
         break;
@@ -320,7 +326,6 @@ const Source& Settings::source(std::string_view setting) const noexcept {
 
 Settings resolve(const Options& said, const Surroundings& surroundings) {
   Resolver resolver(surroundings);
-  resolver.take_defaults();
   resolver.take_files();
   resolver.take_environment();
   resolver.take_options(said);

@@ -38,26 +38,35 @@ using Settle = SettingsTest;
 
 TEST(SettingsTable, HasAParsableDefaultForEverySetting) {
   Options values;
+  Options defaults;
+  set_defaults(defaults);
   for (const Row& row : table()) {
-    ASSERT_TRUE(set_value(row, row.fallback, values).has_value()) << row.name;
-    EXPECT_TRUE(is_said(row, values)) << row.name;
+    EXPECT_TRUE(is_said(row, defaults)) << row.name.view();
+    EXPECT_EQ(value_text(row, defaults), row.fallback) << row.name.view();
+    ASSERT_TRUE(set_value(row, row.fallback, values).has_value()) << row.name.view();
+    EXPECT_TRUE(is_said(row, values)) << row.name.view();
     EXPECT_EQ(value_text(row, values), row.fallback)
-        << row.name << ": the default is not written in its shortest form";
+        << row.name.view() << ": the default is not written in its shortest form";
   }
 }
 
 TEST(SettingsTable, GivesEverySettingOneNameFlagAndVariable) {
   std::set<std::string> flags, variables;
   for (const Row& row : table()) {
-    EXPECT_TRUE(flags.insert(flag(row)).second) << row.name;
-    EXPECT_TRUE(variables.insert(variable(row)).second) << row.name;
+    EXPECT_TRUE(flags.insert(flag(row)).second) << row.name.view();
+    EXPECT_TRUE(variables.insert(variable(row)).second) << row.name.view();
     EXPECT_FALSE(row.help.empty());
-    EXPECT_NE(row.help.back(), '.') << row.name;
+    EXPECT_NE(row.help.view().back(), '.') << row.name.view();
     EXPECT_EQ(find(row.name), &row);
-    EXPECT_EQ(row.kind == Kind::choice, !row.choices.empty()) << row.name;
+    EXPECT_EQ(find_by_variable(variable(row)), &row);
+    EXPECT_EQ(row.kind == Kind::choice, !row.choices.empty()) << row.name.view();
   }
   EXPECT_EQ(variable(*find("size-max")), "LARDER_SIZE_MAX");
   EXPECT_EQ(flag(*find("dir")), "--dir");
+  for (const char* const none : {"", "LARDER_", "LARDER_size_max", "LARDER_SIZE-MAX", "LARDER_SIZE_MA",
+                                 "LARDER_SIZE_MAXX", "SIZE_MAX", "XARDER_DIR"}) {
+    EXPECT_EQ(find_by_variable(none), nullptr) << none;
+  }
 }
 
 TEST(SettingsTable, NoTwoRowsShareAField) {
@@ -67,7 +76,7 @@ TEST(SettingsTable, NoTwoRowsShareAField) {
     ASSERT_TRUE(set_value(one, one.fallback, scratch).has_value());
     copy_value(one, scratch, values);
     for (const Row& other : table())
-      EXPECT_EQ(is_said(other, values), &other == &one) << one.name << other.name;
+      EXPECT_EQ(is_said(other, values), &other == &one) << one.name.view() << other.name.view();
   }
 }
 

@@ -45,6 +45,26 @@ std::string xdg_place(const Surroundings& surroundings, std::string_view xdg, st
   return {};
 }
 
+// Both stand by themselves: most processes have no config file and need no folder, and no page of a stack
+// that is that deep.
+[[gnu::noinline]] std::string folder_here() {
+  char path[PATH_MAX];
+  return ::getcwd(path, sizeof path) == nullptr ? std::string() : std::string(path);
+}
+
+[[gnu::noinline]] Result<std::optional<std::string>> read_all(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(Code::io, "read: " + reason(errno));
+    if (got == 0) return std::optional<std::string>(std::move(text));
+    text.append(buffer, static_cast<std::size_t>(got));
+    if (text.size() > kConfigSizeMax) return fail(Code::refused, "is larger than 1 MiB");
+  }
+}
+
 }  // namespace
 
 const std::string* Surroundings::variable(std::string_view name) const noexcept {
@@ -61,14 +81,14 @@ Surroundings Surroundings::of_process(Face face) {
   here.read_config = read_config_file;
   if (!here.is_privileged && environ != nullptr) {
     for (char** one = environ; *one != nullptr; ++one) {
+      if (**one != 'L' && **one != 'X' && **one != 'H') continue;  // as most are
       const std::string_view assignment = *one;
       const std::size_t equals = assignment.find('=');
       if (equals == std::string_view::npos || !is_ours(assignment.substr(0, equals))) continue;
       here.environment.emplace(assignment.substr(0, equals), assignment.substr(equals + 1));
     }
   }
-  char path[PATH_MAX];
-  if (face == Face::tool && ::getcwd(path, sizeof path) != nullptr) here.working_dir = path;
+  if (face == Face::tool) here.working_dir = folder_here();
   return here;
 }
 
@@ -87,16 +107,7 @@ Result<std::optional<std::string>> read_config_file(const std::string& path) {
     return fail(Code::refused, "belongs to user " + std::to_string(status.st_uid) + ", not to you");
   }
   if ((status.st_mode & S_IWOTH) != 0) return fail(Code::refused, "can be written by everybody");
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t got = ::read(file.fd(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(Code::io, "read: " + reason(errno));
-    if (got == 0) return std::optional<std::string>(std::move(text));
-    text.append(buffer, static_cast<std::size_t>(got));
-    if (text.size() > kConfigSizeMax) return fail(Code::refused, "is larger than 1 MiB");
-  }
+  return read_all(file.fd());
 }
 
 std::string default_dir(const Surroundings& surroundings) {

@@ -1,5 +1,6 @@
 #include "settings/table.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/assert.hpp"
@@ -125,11 +126,51 @@ constexpr std::array<Row, kSettingCount> kTable{{
 // A row too few would leave an empty one at the end.
 static_assert(!kTable.back().name.empty());
 
-constexpr std::array<std::string_view, kSettingCount> kNames = [] {
-  std::array<std::string_view, kSettingCount> all{};
-  for (std::size_t i = 0; i < kSettingCount; ++i) all[i] = kTable[i].name;
+// The defaults that are numbers, read by the compiler: every process begins with all of them.
+constexpr std::uint64_t number_of(const Row& row) {
+  const std::string_view text = row.fallback;
+  if (row.kind == Kind::boolean) {
+    LARDER_ASSERT(text == "on" || text == "off");
+    return text == "on" ? 1 : 0;
+  }
+  if (row.kind == Kind::choice || row.kind == Kind::text || row.kind == Kind::path ||
+      row.kind == Kind::path_list)
+    return 0;
+  std::uint64_t number = 0;
+  std::size_t at = 0;
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+    number = 10 * number + static_cast<std::uint64_t>(text[at] - '0');
+  }
+  LARDER_ASSERT(at > 0);
+  struct Unit {
+    Kind kind;
+    std::string_view name;
+    std::uint64_t size;
+  };
+  constexpr Unit kUnits[] = {{Kind::size, "KiB", 1u << 10},
+                             {Kind::size, "MiB", 1u << 20},
+                             {Kind::size, "GiB", 1u << 30},
+                             {Kind::duration, "ms", 1'000'000},
+                             {Kind::duration, "s", 1'000'000'000},
+                             {Kind::duration, "min", 60'000'000'000},
+                             {Kind::duration, "d", 86'400'000'000'000},
+                             {Kind::percent, "%", 1}};
+  for (const Unit& unit : kUnits) {
+    if (unit.kind == row.kind && unit.name == text.substr(at)) return number * unit.size;
+  }
+  LARDER_ASSERT(at == text.size());
+  return number;
+}
+constexpr std::array<std::uint64_t, kSettingCount> kDefaults = [] {
+  std::array<std::uint64_t, kSettingCount> all{};
+  for (std::size_t i = 0; i < kSettingCount; ++i) all[i] = number_of(kTable[i]);
   return all;
 }();
+
+// A setting's character as its variable has it.
+constexpr char in_variable(char c) noexcept {
+  return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
 template <typename T>
 Result<void> store(Result<T> read, std::optional<T> Options::*field, Options& options) {
@@ -191,13 +232,30 @@ const Row* find(std::string_view name) noexcept {
   return nullptr;
 }
 
+const Row* find_by_variable(std::string_view variable) noexcept {
+  constexpr std::string_view kPrefix = "LARDER_";
+  if (!variable.starts_with(kPrefix)) return nullptr;
+  variable.remove_prefix(kPrefix.size());
+  const auto is_it = [&](std::string_view name) {
+    return std::equal(name.begin(), name.end(), variable.begin(), variable.end(),
+                      [](char a, char b) { return in_variable(a) == b; });
+  };
+  for (const Row& row : kTable) {
+    if (is_it(row.name)) return &row;
+  }
+  return nullptr;
+}
+
 std::size_t index_of(const Row& row) noexcept {
   LARDER_ASSERT(&row >= kTable.data() && &row < kTable.data() + kTable.size());
   return static_cast<std::size_t>(&row - kTable.data());
 }
 
-std::span<const std::string_view> names() noexcept {
-  return kNames;
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> all;
+  all.reserve(kTable.size());
+  for (const Row& row : kTable) all.push_back(row.name);
+  return all;
 }
 
 std::string flag(const Row& row) {
@@ -206,8 +264,8 @@ std::string flag(const Row& row) {
 
 std::string variable(const Row& row) {
   std::string variable = "LARDER_";
-  for (const char c : row.name) {
-    variable.push_back(c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+  for (const char c : row.name.view()) {
+    variable.push_back(in_variable(c));
   }
   return variable;
 }
@@ -308,6 +366,32 @@ Result<void> set_value(const Row& row, std::string_view text, Options& options) 
   Result<void> set = std::visit(Setter{row, text, options}, row.field);
   if (!set) return fail(set.error().code, std::string(row.name) + ": " + set.error().what);
   return set;
+}
+
+void set_defaults(Options& options) {
+  struct Setter {
+    const Row& row;
+    std::uint64_t number;
+    Options& options;
+
+    void operator()(std::optional<bool> Options::*field) const { options.*field = number != 0; }
+    void operator()(std::optional<std::uint64_t> Options::*field) const { options.*field = number; }
+    void operator()(std::optional<std::uint32_t> Options::*field) const {
+      options.*field = static_cast<std::uint32_t>(number);
+    }
+    void operator()(std::optional<std::chrono::nanoseconds> Options::*field) const {
+      options.*field = std::chrono::nanoseconds(number);
+    }
+    void operator()(std::optional<std::string> Options::*field) const {
+      options.*field = std::string(row.fallback);
+    }
+    void operator()(std::optional<std::vector<std::string>> Options::*field) const {
+      (options.*field).emplace();
+    }
+  };
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    std::visit(Setter{kTable[i], kDefaults[i], options}, kTable[i].field);
+  }
 }
 
 std::string value_text(const Row& row, const Options& options) {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fixed_text.hpp"
 #include "larder/options.hpp"
 #include "larder/result.hpp"
 
@@ -31,15 +32,15 @@ enum class Group : std::uint8_t { general, disk, memory, making, writing, preloa
 enum class Trust : std::uint8_t { user_only, project_too };
 
 struct Row {
-  std::string_view name;  // `size-max`: the key in the config file; flag and variable are made from it
+  FixedText<20> name;  // `size-max`: the key in the config file; flag and variable are made from it
   Field field;
   Kind kind;
   Group group;
   Trust trust;
-  std::string_view fallback;  // the default as text; what stands here must parse
-  std::string_view choices;   // for Kind::choice; read it with choices()
-  std::string_view remark;    // what a special value means, or what the default is made of; may be empty
-  std::string_view help;      // one sentence, lower case, no full stop
+  FixedText<8> fallback;  // the default as text; what stands here must parse
+  FixedText<52> choices;  // for Kind::choice; read it with choices()
+  FixedText<84> remark;   // what a special value means, or what the default is made of; may be empty
+  FixedText<88> help;     // one sentence, lower case, no full stop
 };
 
 std::span<const Row> table() noexcept;
@@ -47,10 +48,11 @@ inline constexpr std::size_t kSettingCount = 37;
 
 // Null when there is none.
 const Row* find(std::string_view name) noexcept;
+const Row* find_by_variable(std::string_view variable) noexcept;  // `LARDER_SIZE_MAX`
 // The row's place in the table.
 std::size_t index_of(const Row& row) noexcept;
 // Names in table order.
-std::span<const std::string_view> names() noexcept;
+std::vector<std::string_view> names();
 
 std::string flag(const Row& row);      // `--size-max`
 std::string variable(const Row& row);  // `LARDER_SIZE_MAX`
@@ -63,6 +65,8 @@ std::string choices_text(const Row& row);  // with blanks between them
 
 // Reads `text` as the row's kind into `options`; as set_option.
 Result<void> set_value(const Row& row, std::string_view text, Options& options);
+// What set_value makes of every row's fallback.
+void set_defaults(Options& options);
 // The shortest text that reads back as the same value; empty when `options` says nothing.
 std::string value_text(const Row& row, const Options& options);
 bool is_said(const Row& row, const Options& options) noexcept;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/ascii.hpp"
+#include "base/fixed_text.hpp"
 
 namespace larder::settings {
 namespace {
@@ -74,7 +75,7 @@ bool scaled(const Number& number, std::uint64_t unit, std::uint64_t most, std::u
 }
 
 struct Unit {
-  std::string_view name;
+  FixedText<3> name;
   std::uint64_t size;
 };
 

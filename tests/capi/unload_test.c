@@ -44,7 +44,8 @@ static void* count_and_outlive(void* counters) {
 }
 
 int main(int count, char** arguments) {
-  void* library = dlopen(count > 1 ? arguments[1] : "liblarder.so", RTLD_NOW | RTLD_LOCAL);
+  const char* const path = count > 1 ? arguments[1] : "liblarder.so";
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   larder_counters* counters;
   pthread_t thread;
   pid_t child;
@@ -66,5 +67,13 @@ int main(int count, char** arguments) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
   tell(&is_closed);
   CHECK(pthread_join(thread, NULL) == 0);
+  /* The thread held it: now nobody does, and the next to be closed takes it along. */
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  CHECK(library != NULL && dlclose(library) == 0);
+  CHECK(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL);
+  status = -1;
+  child = fork(); /* nor those of one that is gone */
+  if (child == 0) _exit(0);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
   return failures != 0;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,17 +79,44 @@ Recipe ProgramCache<Api>::live_recipe(const Request& request) const {
   return recipe;
 }
 
+// Why nothing can be built from this at all.
+template <ProgramApi Api>
+std::optional<Error> ProgramCache<Api>::refusal(std::span<const Device> devices, const ProgramInput& input) {
+  if (devices.empty()) return Error{Code::invalid_argument, "build a program: no device is given"};
+  if (input.form == ProgramForm::interop) {
+    return Error{Code::invalid_argument,
+                 "build a program: what interoperation has made cannot be made again"};
+  }
+  if (const std::string_view why = Api::cannot(input); !why.empty()) {
+    return Error{Code::unsupported, "build a program: " + std::string(why)};
+  }
+  return std::nullopt;
+}
+
 template <ProgramApi Api>
 Result<typename ProgramCache<Api>::ProgramHandle> ProgramCache<Api>::get_or_build(
     std::span<const Device> devices, const ProgramInput& input, ProgramAnswer* answer) {
-  if (devices.empty()) return fail(Code::invalid_argument, "build a program: no device is given");
-  if (input.form == ProgramForm::interop) {
-    return fail(Code::invalid_argument, "build a program: what interoperation has made cannot be made again");
+  if (auto error = refusal(devices, input)) return fail(error->code, std::move(error->what));
+  return get_or_build(look_at(devices, input), answer);
+}
+
+template <ProgramApi Api>
+std::optional<Result<typename ProgramCache<Api>::ProgramHandle>> ProgramCache<Api>::get_or_build_kept(
+    std::span<const Device> devices, const ProgramInput& input, ProgramAnswer& answer) {
+  if (auto error = refusal(devices, input)) {
+    return Result<ProgramHandle>(fail(error->code, std::move(error->what)));
   }
-  if (const std::string_view why = Api::cannot(input); !why.empty()) {
-    return fail(Code::unsupported, "build a program: " + std::string(why));
+  Request request = look_at(devices, input);
+  if (!request.why_not.empty()) {
+    answer = {.reason = Reason::uncacheable, .why_not = std::move(request.why_not)};
+    return std::nullopt;
   }
-  const Request request = look_at(devices, input);
+  return get_or_build(request, &answer);
+}
+
+template <ProgramApi Api>
+Result<typename ProgramCache<Api>::ProgramHandle> ProgramCache<Api>::get_or_build(const Request& request,
+                                                                                  ProgramAnswer* answer) {
   ProgramAnswer led;
   led.why_not = request.why_not;
   const auto recipe = programs_.intern(live_recipe(request));

@@ -2,6 +2,7 @@
 // loads with its first compilation, and what it reads of the environment.
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -27,8 +28,7 @@ constexpr std::string_view kHarmless[] = {"NVRTC_INTERNAL_GLOBAL_LOCK", "NVRTC_D
 constexpr const char* kWriting[] = {"DUMP_KNOBS_TO_FILE", "AS_SECURE_LOG_FILE"};
 
 bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return ::access(path.c_str(), F_OK) == 0;
 }
 
 std::string path_of(const void* address) {
