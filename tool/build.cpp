@@ -360,15 +360,14 @@ int BuildCommand::build() {
         return target != build::kNone && manifest.producer(target) != build::kNone &&
                work.has_run(manifest.producer(target));
       };
-      if (*outcome == build::BuildOutcome::done &&
-          std::any_of(manifest.files().begin(), manifest.files().end(), was_made)) {
+      if (*outcome == build::BuildOutcome::failed || *outcome == build::BuildOutcome::interrupted)
+        return tell(*outcome);
+      if (std::any_of(manifest.files().begin(), manifest.files().end(), was_made)) {
         if (reloads == kReloadsMax)
           return refuse_build(console_,
                               session_.file + " is still not as its own step would make it after 100 runs");
         continue;
       }
-      if (*outcome == build::BuildOutcome::failed || *outcome == build::BuildOutcome::interrupted)
-        return tell(*outcome);
     }
     const auto targets = choose_targets(manifest, call_.values("TARGET"));
     if (!targets) return refuse_build(console_, targets.error().what);

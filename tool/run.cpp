@@ -49,7 +49,10 @@ int run_command(const Parsed& parsed, settings::Surroundings surroundings, Conso
       problem.advice = "write the file, or leave --config out";
     }
   }
-  if (!parsed.command->bears_bad_settings && !tell_problems(settings, console)) return kError;
+  if (!parsed.command->bears_bad_settings && !tell_problems(settings, console)) {
+    console.err("larder: nothing was done: with other settings than you meant it could be the wrong thing\n");
+    return kError;
+  }
   Call call(*parsed.command, parsed.given, settings, surroundings, console);
   return parsed.command->run(call);
 }

@@ -357,6 +357,8 @@ Result<void> Build::finish(Processes::Ended ended) {
     needs_plan_ = true;
     return {};
   }
+  if (ran_.size() <= step) ran_.resize(manifest_.step_count());
+  ran_[step] = true;
   const bool is_final = code != 0 || take_results(job, ended.output, code);
   if (code == 0 && !job.response.empty() && !options_.keeps_responses) ::unlink(job.response.c_str());
   if (plan_.is_kept() && !plan_.take_discovered(step)) needs_whole_ = true;
@@ -366,8 +368,6 @@ Result<void> Build::finish(Processes::Ended ended) {
     return {};
   }
   ++finished_;
-  if (ran_.size() <= step) ran_.resize(manifest_.step_count());
-  ran_[step] = true;
   listener_.on_finish(step, counts(), code, ended.output);
   if (code != 0) {
     if (changes_ != nullptr)  // what it left is no change that would have it run again

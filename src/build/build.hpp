@@ -206,7 +206,7 @@ class Build {
   int inherited_fd();
   BuildListener::Counts counts() const;
   void count_plan();
-  bool is_task(StepId step) const;
+  bool is_task(const Job& job) const;
   void explain(StepId step, const Verdict& verdict);
 
   Manifest& manifest_;

@@ -165,4 +165,13 @@ std::vector<std::string_view> variables(std::string_view command) {
   return found;
 }
 
+bool is_tool_of_ninja(std::string_view command) {
+  if (command.find("ninja") == std::string_view::npos) return false;
+  const auto words = plain_words(command);
+  if (!words || words->empty()) return false;
+  const std::string_view program = std::string_view(words->front()).substr(words->front().rfind('/') + 1);
+  return (program == "ninja" || program == "ninja-build") &&
+         std::find(words->begin(), words->end(), "-t") != words->end();
+}
+
 }  // namespace larder::build

@@ -22,4 +22,7 @@ std::vector<std::string_view> programs(std::string_view command);
 // Names behind `$` and `${` in `command`.
 std::vector<std::string_view> variables(std::string_view command);
 
+// Whether it asks ninja for one of its tools, as CMake's `clean` and `help` do: those make nothing.
+bool is_tool_of_ninja(std::string_view command);
+
 }  // namespace larder::build

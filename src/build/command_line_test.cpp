@@ -35,5 +35,15 @@ TEST(CommandLine, FindsTheVariablesThatItNames) {
   EXPECT_EQ(variables("a $X ${Y_2}z $$ $1 \"$Z\""), (Views{"X", "Y_2", "Z"}));
 }
 
+TEST(CommandLine, KnowsToolsOfNinja) {
+  EXPECT_TRUE(is_tool_of_ninja("/usr/bin/ninja  -t clean "));
+  EXPECT_TRUE(is_tool_of_ninja("/usr/bin/ninja -f build-Debug.ninja -t targets"));
+  EXPECT_TRUE(is_tool_of_ninja("ninja-build -t clean"));
+  EXPECT_FALSE(is_tool_of_ninja("ninja -C sub all"));
+  EXPECT_FALSE(is_tool_of_ninja("echo ninja -t clean"));
+  EXPECT_FALSE(is_tool_of_ninja("ninja -t clean > log"));
+  EXPECT_FALSE(is_tool_of_ninja(""));
+}
+
 }  // namespace
 }  // namespace larder::build

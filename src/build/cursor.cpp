@@ -119,8 +119,6 @@ std::string_view Cursor::path(bool& has_dollar) {
   for (;;) {
     const char c = *at_;
     if (c == '$') {
-      // A joined line ends the path.
-      if (at_[1] == '\n' || at_[1] == '\r') break;
       has_dollar = true;
       pass_escape();
     } else if (c == ' ' || c == ':' || c == '|' || c == '\n' || c == '\r') {

@@ -76,9 +76,9 @@ TEST_F(BuildManifest, TellsKindsOfInputsAndOutputsApart) {
 }
 
 TEST_F(BuildManifest, ReadsEscapesAndJoinedLines) {
-  ASSERT_TRUE(read("rule r\n  command = a $$x $\n      b\nbuild a$ b$:c: r in$\n   more\n"));
+  ASSERT_TRUE(read("rule r\n  command = a $$x $\n      b\nbuild a$ b$:c: r in $\n   more an$\n  other\n"));
   EXPECT_EQ(command("a b:c"), "a $x b");
-  EXPECT_EQ(paths(manifest->inputs(step("a b:c"))), "in more");
+  EXPECT_EQ(paths(manifest->inputs(step("a b:c"))), "in more another");
 }
 
 TEST_F(BuildManifest, QuotesPathsForTheShellOnly) {

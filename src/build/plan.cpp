@@ -163,7 +163,8 @@ Verdict Plan::judge(StepId step) {
 }
 
 // As ninja has it: a step that makes the manifest is not run for its command's sake, and where nobody
-// recorded a run, outputs that are younger than the inputs count as made by one.
+// recorded a run, outputs that are younger than the inputs count as made by one. What another of them just
+// wrote counts by its time, too: so CMake says that a list of files is another.
 Verdict Plan::judge_generator(StepId step, const Run* run) {
   const auto inputs = manifest_.inputs(step);
   const auto outputs = manifest_.outputs(step);
@@ -172,7 +173,7 @@ Verdict Plan::judge_generator(StepId step, const Run* run) {
   if (run != nullptr && run->declared == inputs.size()) {
     bool is_same = true;
     for (std::size_t i = 0; i < inputs.size() && is_same; ++i)
-      is_same = run->inputs[i] == present_[inputs[i]];
+      is_same = run->inputs[i] == present_[inputs[i]] && !rewritten_.contains(inputs[i]);
     if (is_same) return {};
   }
   std::int64_t oldest = INT64_MAX;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "build/ingredients.hpp"
@@ -94,6 +95,9 @@ class Plan {
   // Of a step whose command is that text.
   Digest command_digest(StepId step, std::string_view command) const;
 
+  // A step that makes the manifest wrote it anew, be it the same: it has something to say by that.
+  void note_rewritten(TargetId target) { rewritten_.insert(target); }
+
   // From now on every step that is wanted must run, but for those that make manifests.
   void force() noexcept { is_forced_ = true; }
 
@@ -148,6 +152,7 @@ class Plan {
   std::vector<State> states_;
   std::vector<StepId> order_;
   std::vector<bool> may_run_;
+  std::unordered_set<TargetId> rewritten_;
   std::vector<std::uint32_t> blocked_;
   std::vector<std::uint32_t> first_follower_;
   std::vector<std::uint32_t> follower_count_;

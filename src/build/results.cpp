@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "build/build.hpp"
+#include "build/command_line.hpp"
 #include "build/depfile.hpp"
 #include "build/text_file.hpp"
 
@@ -94,7 +95,12 @@ bool Build::learn_depfile(Job& job, std::vector<TargetId>& discovered, std::stri
 }
 
 // CMake and Meson write steps that make nothing: they are there to be run, by an alias that names them.
-bool Build::is_task(StepId step) const {
+bool Build::is_task(const Job& job) const {
+  const StepId step = job.step;
+  if (is_tool_of_ninja(manifest_.value(step, "command"))) return true;
+  // What it once made it should make again.
+  const auto run = history_.run(manifest_.outputs(step)[0]);
+  if (run && run->command == job.command) return false;
   bool has_alias = false;
   for (StepId other = 0; other < manifest_.step_count(); ++other) {
     for (const TargetId input : manifest_.all_inputs(other)) {
@@ -108,17 +114,23 @@ bool Build::is_task(StepId step) const {
 
 bool Build::made_all_outputs(const Job& job, std::vector<ContentId>& outputs, std::string& output,
                              int& code) {
-  bool all = true;
+  const bool is_generator = manifest_.is_set(job.step, "generator");
+  std::vector<TargetId> missing;
   for (const TargetId target : manifest_.outputs(job.step)) {
+    const std::int64_t before = present_.is_looked(target) ? present_.whole_print(target).modified_ns : 0;
     outputs.push_back(present_.look_again(target));
-    if (outputs.back() != kMissing) continue;
-    all = false;
-    if (is_task(job.step)) continue;
+    if (outputs.back() == kMissing)
+      missing.push_back(target);
+    else if (is_generator && present_.whole_print(target).modified_ns != before)
+      plan_.note_rewritten(target);
+  }
+  if (missing.empty()) return true;
+  if (missing.size() == outputs.size() && is_task(job)) return false;
+  for (const TargetId target : missing)
     output +=
         "larder: the command ended well, but did not make " + std::string(manifest_.path(target)) + '\n';
-    code = 1;
-  }
-  return all;
+  code = 1;
+  return false;
 }
 
 bool Build::are_inputs_unchanged(Job& job, const std::vector<TargetId>& discovered, std::string& changed) {

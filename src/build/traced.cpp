@@ -113,10 +113,18 @@ void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string
       discovered.push_back(target);  // it is not there yet because the step that makes it had not run
     }
   }
+  // What it read before and only looks at now, as make does of what has not changed, decides it still.
+  std::unordered_set<TargetId> read_before;
+  if (const auto run = history_.run(manifest_.outputs(step)[0]); run && run->command == job.command)
+    for (const ContentId content : run->discovered)
+      if (history_[content].digest != kNotThere && history_[content].digest != kSomethingThere)
+        read_before.insert(history_[content].target);
   job.looked.clear();
-  for (const std::string& name : found.looked)
-    if (const TargetId target = manifest_.target(name); !is_made_of(target, step))
-      job.looked.push_back(target);
+  for (const std::string& name : found.looked) {
+    const TargetId target = manifest_.target(name);
+    if (is_made_of(target, step)) continue;
+    (read_before.contains(target) ? discovered : job.looked).push_back(target);
+  }
   job.came.clear();
   for (const std::string& name : found.came) {
     const TargetId target = manifest_.target(name);

@@ -272,6 +272,70 @@ END
 expect 0 "x.util" x
 expect 0 "x.util" x
 
+begin "56: a task is one that makes none of its outputs, and never did" <<'END'
+rule half
+  command = echo half >>ran; touch x1
+rule some
+  command = echo $out >>ran; [ ! -e want ] || touch $out
+build x1 x2: half
+build x: phony x1
+build y.util: some
+build y: phony y.util
+END
+expect 1 "half" x
+grep -q 'did not make x2' out || fail "not told"
+expect 0 "y.util" y
+touch want
+expect 0 "y.util" y
+expect 0 "" y
+rm want y.util
+expect 1 "y.util" y
+
+begin "56: ninja's tools, which CMake's targets clean and help ask for, make nothing" <<'END'
+rule tool
+  command = ./ninja -t targets $out
+build help: tool
+END
+printf '#!/bin/sh\necho "$2 $3" >>ran\n' >ninja
+chmod +x ninja
+expect 0 "targets help" help
+expect 0 "targets help" help
+
+begin "a step that makes the manifest and wrote its output anew, the same, has something to say: CMake's lists of files" <<'END'
+rule verify
+  command = echo verify >>ran; ls src >now; cmp -s now list || touch globs
+  generator = 1
+  restat = 1
+rule configure
+  command = echo configure >>ran; ls src >list; touch globs; sed "s|^build all:.*|build all: phony $$(sed 's|.*|made/&|' list | paste -sd ' ')|" build.ninja >new; mv new build.ninja
+  generator = 1
+build always: phony
+build globs: verify | always
+build build.ninja: configure globs
+rule copy
+  command = echo $out >>ran; cp $in $out
+build made/a: copy src/a
+build made/b: copy src/b
+build all: phony made/a
+default all
+END
+mkdir src
+echo a >src/a
+ls src >list
+touch globs
+sleep 0.02
+touch build.ninja
+expect 0 "made/a verify"
+expect 0 "verify"
+echo b >src/b
+sleep 0.02
+expect 0 "configure made/b verify verify"
+expect 0 "verify"
+rm src/b
+sleep 0.02
+expect 0 "configure verify verify"
+expect 0 "verify"
+
 begin "57: two steps, one output" <<'END'
 build x: r a
 build x: r b

@@ -233,4 +233,24 @@ kill -TERM "$build_pid"
 code=0
 wait "$build_pid" || code=$?
 [ "$code" -eq 130 ] || fail "exit $code"
+
+begin "what a command read and only looks at the next time, as make does, is a dependency still"
+mkdir sub
+printf 'lib: a.o b.o\n\tcat a.o b.o >lib\na.o: a.c\n\tcp a.c a.o\nb.o: b.c\n\tcp b.c b.o\n' >sub/Makefile
+echo a >sub/a.c
+echo b >sub/b.c
+step out.lib '' 'make -s -C sub && cp sub/lib out.lib'
+build 0
+for word in one two; do
+  for file in a b; do
+    sleep 0.02
+    echo "$word" >sub/$file.c
+    build 0
+    ran 1
+    [ "$(cat out.lib)" = "$(cat sub/a.c sub/b.c)" ] || fail "stale after $file is $word"
+  done
+done
+build 0
+ran 0
+
 echo "all as it should be"
