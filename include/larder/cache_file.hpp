@@ -80,10 +80,8 @@ class LARDER_API CacheFile {
   // The product of exactly this recipe, checked, or why there is none. Changes nothing on disk.
   CacheFileLoad load(const Recipe& recipe) noexcept;
 
-  // Puts the product in the place of whatever the file held, in one step: readers see the old or the new. A
-  // file that is no cache file is not destroyed but renamed to PATH.damaged first, or, where
-  // such a file is already, to PATH.damaged.1 and so on up to 9; a link, a directory or
-  // another user's file is left alone and nothing is kept.
+  // Puts the product in the place of the cache file, in one step: readers see the old or the new. What is no
+  // cache file, nor ever was one, is left alone, as a link, a directory or another user's file is: untrusted.
   CacheFileSave save(const Recipe& recipe, BytesView product, Nanoseconds cost = Nanoseconds{0}) noexcept;
 
   // Removes the file that the last load of this object read, when its user does not accept the product. True

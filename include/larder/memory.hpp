@@ -204,8 +204,10 @@ class MemoryTier {
   //   who wait tries for himself, each at most retries_max times;
   // - out_of_resources (that Code, or std::bad_alloc): the tier is emptied, the maker called once more, and
   //   should that fail too, it counts as transient.
-  // A maker may ask for other products. One that asks for its own, be it through other makers and threads,
-  // gets would_deadlock instead of waiting for itself.
+  // A maker may ask for other products. One that asks for its own, be it through other makers on other
+  // threads that wait for each other's products, gets would_deadlock instead of waiting for itself. A thread
+  // that a maker starts and joins by itself is not known to be its: if it asks for that maker's product, the
+  // two wait for each other for ever, as with any lock.
   template <typename Maker>
   Result<Held<T>> get_or_make(const InternedRecipe<T>& recipe, Maker&& maker, const MakeOptions& options = {},
                               Answer* answer = nullptr) {

@@ -108,9 +108,9 @@ larder_cleared larder_cache_clear(larder_cache* cache, const larder_selector* se
   (void)capi::guarded(nullptr, [&]() -> Result<bool> {
     Selector meant;
     if (selector != nullptr) {
-      meant.kind = capi::to_text(selector->kind);
-      meant.program = capi::to_text(selector->program);
-      meant.path = capi::to_text(selector->path);
+      meant.kind = capi::given_text(selector->kind);
+      meant.program = capi::given_text(selector->program);
+      meant.path = capi::given_text(selector->path);
       if (selector->older_than_ns != 0) meant.older_than = Nanoseconds(selector->older_than_ns);
     }
     const Cleared cleared = cache->cache.clear(meant);

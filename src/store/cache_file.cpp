@@ -26,8 +26,6 @@
 namespace larder {
 namespace {
 
-constexpr unsigned kAsideMax = 10;  // PATH.damaged, PATH.damaged.1, ...
-
 // Which file was read, so that only that one is removed.
 struct Seen {
   dev_t device = 0;
@@ -84,7 +82,7 @@ bool was_cache_file(BytesView beginning) noexcept {
   const std::size_t magic = std::min<std::size_t>(beginning.size(), 8);
   std::size_t same = 0;
   for (std::size_t i = 0; i < magic; ++i) same += beginning[i] == model[i] ? 1 : 0;
-  if (same + 2 >= magic && same > 0) return true;
+  if (magic < 8 ? same == magic : same + 2 >= magic) return true;
   return beginning.size() >= 16 && std::equal(model.begin() + 8, model.begin() + 16, beginning.begin() + 8);
 }
 
@@ -201,9 +199,8 @@ struct CacheFile::Impl {
   CacheFileLoad load(const Recipe& recipe);
   CacheFileLoad load_opened(const Recipe& recipe, int fd, const struct stat& status);
   CacheFileSave save(const Recipe& recipe, BytesView product, Nanoseconds cost);
-  // Why the place cannot be written; lays a file aside that is no cache file.
+  // Why the place cannot be written, or must not.
   CacheFileSave prepare_place(int directory);
-  CacheFileSave lay_aside(int directory);
   bool remove(const Seen& which) noexcept;
   void remember(std::optional<Seen> which) {
     const MutexLock lock(mutex);
@@ -276,27 +273,7 @@ CacheFileSave CacheFile::Impl::prepare_place(int directory) {
       file.is_open() &&
       read_beginning(files, file.fd(), static_cast<std::uint64_t>(status.st_size), beginning) == 0;
   if (is_read && was_cache_file(beginning.view())) return {};
-  return lay_aside(directory);
-}
-
-// What stands under the name that it gets may be somebody's, too: it is never replaced.
-CacheFileSave CacheFile::Impl::lay_aside(int directory) {
-  for (unsigned number = 0; number < kAsideMax; ++number) {
-    const std::string aside = name + ".damaged" + (number == 0 ? "" : '.' + std::to_string(number));
-    int moved = files.rename_at(directory, name.c_str(), directory, aside.c_str(), RENAME_NOREPLACE);
-    if (moved == -EINVAL || moved == -ENOSYS) {  // a file system that cannot refuse by itself
-      struct stat status {};
-      moved = files.status_at(directory, aside.c_str(), status) == -ENOENT
-                  ? files.rename_at(directory, name.c_str(), directory, aside.c_str(), 0)
-                  : -EEXIST;
-    }
-    if (moved == -EEXIST) continue;
-    if (moved < 0)
-      return {publish::reason_of_write(moved), path + ": is no cache file and cannot be laid aside"};
-    return {Reason::none, path + ": was no cache file; it is now " + aside};
-  }
-  return {Reason::untrusted, path + ": is no cache file, and " + std::to_string(kAsideMax) +
-                                 " such files were laid aside before; remove " + name + ".damaged*"};
+  return {Reason::untrusted, path + ": is no cache file, and left alone; name another file, or remove it"};
 }
 
 CacheFileSave CacheFile::Impl::save(const Recipe& recipe, BytesView product, Nanoseconds cost) {

@@ -291,17 +291,28 @@ TEST_F(DamagedGuestFile, ClaimsOfHugeSizesAllocateNothing) {
   EXPECT_FALSE(file().load(recipe_));
 }
 
-TEST_F(DamagedGuestFile, AStrangersFileIsLaidAsideNotDestroyed) {
+TEST_F(DamagedGuestFile, AStrangersFileIsLeftAsItIs) {
   const std::string precious =
       "int main() { return 0; } // the only copy of a program, at least 128 bytes long, in the "
       "place where somebody said that a cache file is";
-  write_file(path(), precious);
-  EXPECT_EQ(file().load(recipe_).reason, Reason::truncated);
-  const CacheFileSave save = file().save(recipe_, as_bytes("product"));
-  EXPECT_TRUE(save);
-  EXPECT_NE(save.detail.find("app.cache.damaged"), std::string::npos);
-  EXPECT_EQ(read_file(path() + ".damaged"), precious);
-  EXPECT_TRUE(file().load(recipe_));
+  for (const std::string& text : {precious, std::string("short"), std::string("x")}) {
+    write_file(path(), text);
+    ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
+    EXPECT_FALSE(file().load(recipe_));
+    const CacheFileSave save = file().save(recipe_, as_bytes("product"));
+    EXPECT_EQ(save.reason, Reason::untrusted);
+    EXPECT_NE(save.detail.find("is no cache file"), std::string::npos) << save.detail;
+    const auto answer = file().get_or_make(
+        recipe_, [](const Bytes&) { return true; },
+        []() -> CacheFile::Made { return Bytes(std::string("product")); });
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->not_kept, Reason::untrusted);
+    EXPECT_EQ(answer->product.size(), 7u);
+    EXPECT_EQ(read_file(path()), text);
+    struct stat status {};
+    ASSERT_EQ(::stat(path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777u, 0644u);
+  }
 }
 
 TEST_F(DamagedGuestFile, NoLinkDirectoryPipeSocketOrDeviceIsReadOrReplaced) {
@@ -574,25 +585,6 @@ TEST_F(GuestFile, ManyThreadsMayShareOneObject) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0);
-}
-
-TEST_F(DamagedGuestFile, NoFileThatWasLaidAsideIsReplaced) {
-  const auto precious = [](int number) {
-    return "the only copy of file " + std::to_string(number) + std::string(200, '.');
-  };
-  write_file(path() + ".damaged", precious(0));
-  for (int number = 1; number < 10; ++number) {
-    write_file(path(), precious(number));
-    ASSERT_TRUE(file().save(recipe_, as_bytes("product"))) << number;
-  }
-  EXPECT_EQ(read_file(path() + ".damaged"), precious(0));
-  EXPECT_EQ(read_file(path() + ".damaged.1"), precious(1));
-  EXPECT_EQ(read_file(path() + ".damaged.9"), precious(9));
-  write_file(path(), precious(10));
-  const CacheFileSave save = file().save(recipe_, as_bytes("product"));
-  EXPECT_EQ(save.reason, Reason::untrusted);
-  EXPECT_NE(save.detail.find("laid aside before"), std::string::npos) << save.detail;
-  EXPECT_EQ(read_file(path()), precious(10));
 }
 
 }  // namespace

@@ -116,6 +116,10 @@ static void finds_what_was_made(const char* directory) {
   memset(&selector, 0, sizeof selector);
   selector.kind = larder_text("other kind");
   CHECK(larder_cache_clear(cache, &selector).entries == 0);
+  selector = (larder_selector){.kind = {NULL, 10}};
+  CHECK(larder_cache_clear(cache, &selector).entries == 0);
+  selector = (larder_selector){.path = {NULL, 1}};
+  CHECK(larder_cache_clear(cache, &selector).entries == 0);
   CHECK(larder_cache_clear(cache, NULL).entries == 1);
   CHECK(!larder_cache_get(cache, recipe, NULL, &product, NULL));
   totals = larder_cache_totals(cache, NULL);

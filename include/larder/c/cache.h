@@ -92,7 +92,8 @@ typedef struct larder_cleared {
 } larder_cleared;
 
 /* Removes what `selector` (NULL: everything) means from every tier and from what waits to be written; nothing
-   made before the call comes back after it. */
+   made before the call comes back after it. A selector that has a text of some size at NULL means nothing:
+   nothing is removed. */
 LARDER_API larder_cleared larder_cache_clear(larder_cache* cache, const larder_selector* selector);
 
 /* Whether a recipe can be used on this machine. */

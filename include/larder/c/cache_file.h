@@ -25,8 +25,8 @@ LARDER_API void larder_cache_file_destroy(larder_cache_file* file);
 LARDER_API larder_reason larder_cache_file_load(larder_cache_file* file, const larder_recipe* recipe,
                                                 larder_bytes** product);
 
-/* Puts the product in the place of whatever the file held, in one step. LARDER_REASON_NONE, or why it is not
-   kept. `cost_ns` is what making it took; 0 when nobody measured. */
+/* Puts the product in the place of the cache file, in one step. LARDER_REASON_NONE, or why it is not kept: a
+   file that is no cache file is left alone (untrusted). `cost_ns` is what making it took; 0 when nobody measured. */
 LARDER_API larder_reason larder_cache_file_save(larder_cache_file* file, const larder_recipe* recipe,
                                                 larder_view product, int64_t cost_ns);
 
