@@ -94,11 +94,14 @@ class Build {
   // to, run again when anything differs, strangers included; when it was asked for they do so in any case,
   // and so does what ended well without a record, tasks say. PRECONDITION: make(), hear().
   Result<BuildOutcome> make_again(const Touched& touched);
-  // As make(), from what a seal holds: `files` are as they were then where they are the same, and the log is
-  // as it was. Nothing: this cannot be told, or what makes the manifest, `self`, may have to run; nothing was
-  // run, and this Build is of no use any more. O(what is wanted), without a look at it.
-  Result<std::optional<BuildOutcome>> make_since(std::span<const TargetId> roots,
-                                                 std::span<const SealedFiles> files, TargetId self);
+  // Takes from a seal what everything is, whether or not it was looked at by now; the log is as it was then.
+  // False: this cannot be told, and this Build is of no use any more. O(what is wanted), without a look at
+  // it.
+  Result<bool> adopt(std::span<const TargetId> roots, std::span<const SealedFiles> files);
+  // As make(), where all is as adopted but for the groups of `files` that are not the same. Nothing: this
+  // cannot be told, or what makes the manifest, `self`, may have to run; nothing was run, and this Build is
+  // of no use any more. PRECONDITION: adopt() of the same, which said true.
+  Result<std::optional<BuildOutcome>> make_since(std::span<const SealedFiles> files, TargetId self);
   // A dyndep file came out other than it was read: read the manifest again.
   bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
   const Present& present() const noexcept { return present_; }
@@ -162,7 +165,7 @@ class Build {
     }
   };
 
-  bool take_sealed(std::span<const SealedFiles> files, Touched& touched, std::vector<TargetId>& unknown);
+  bool take_sealed(std::span<const SealedFiles> files);
   bool is_as_recorded(StepId step) const;
   Result<void> plan_anew();
   Result<void> plan_roots();
@@ -250,6 +253,7 @@ class Build {
   std::unordered_map<TargetId, std::chrono::steady_clock::time_point> changed_at_;  // heard of while building
   std::chrono::steady_clock::time_point cancel_until_ = std::chrono::steady_clock::time_point::max();
   std::vector<TargetId> different_;
+  std::vector<TargetId> unknown_;  // of what was adopted: too fresh, and nobody recorded what it was
 };
 
 }  // namespace larder::build

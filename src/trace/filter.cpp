@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "trace/calls.hpp"
 
@@ -86,28 +87,72 @@ std::vector<Piece> pieces_of(bool sees_links) {
   return pieces;
 }
 
-void append_piece(std::vector<sock_filter>& code, const Piece& piece) {
-  if (piece.by_fd != nullptr) {
+// Writes the filter's end, which tells pieces apart by halves. The kernel runs a new filter for every number
+// there is, to remember those that pass, and the command waits for that, and for its translation: so it must
+// be short for each number, and have few instructions.
+class Tree {
+ public:
+  // What `pieces` come to is written behind it. Empty: it is too large for a jump.
+  static std::vector<sock_filter> make(std::span<const Piece> pieces) {
+    Tree tree;
+    tree.append(pieces);
+    std::vector<sock_filter>& code = tree.code_;
+    if (code.size() > kJumpMax) return {};
+    const std::size_t allow = code.size();
+    code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+    std::array<std::size_t, kByFd.size()> looks{};
+    for (std::size_t i = 0; i < kByFd.size(); ++i) {
+      looks[i] = code.size();
+      append_look(code, kByFd[i]);
+    }
+    for (const Jump& open : tree.jumps_) {
+      std::size_t target = open.piece->halts ? allow + 1 : allow;
+      if (open.piece->by_fd != nullptr)
+        target = looks[static_cast<std::size_t>(open.piece->by_fd - kByFd.data())];
+      const std::size_t distance = target - open.from - 1;
+      if (distance > kJumpMax) return {};
+      (open.if_true ? code[open.from].jt : code[open.from].jf) = static_cast<std::uint8_t>(distance);
+    }
+    return std::move(code);
+  }
+
+ private:
+  struct Jump {
+    std::size_t from;
+    bool if_true;
+    const Piece* piece;
+  };
+
+  static void append_look(std::vector<sock_filter>& code, const ByFd& call) {
     code.push_back(statement(BPF_LD | BPF_W | BPF_ABS, argument(0)));
     code.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(AT_FDCWD), 3, 0));
-    code.push_back(statement(BPF_LD | BPF_W | BPF_ABS, argument(piece.by_fd->flags)));
+    code.push_back(statement(BPF_LD | BPF_W | BPF_ABS, argument(call.flags)));
     code.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1));
     code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
   }
-  code.push_back(statement(BPF_RET | BPF_K, piece.halts ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW));
-}
 
-// By halves. The kernel runs a new filter for every number there is, to remember those that pass, and the
-// command waits for that: so this must be short for each.
-void append_tree(std::vector<sock_filter>& code, std::span<const Piece> pieces) {
-  if (pieces.size() == 1) return append_piece(code, pieces[0]);
-  const std::size_t half = pieces.size() / 2;
-  const std::size_t branch = code.size();
-  code.push_back({});
-  append_tree(code, pieces.first(half));
-  code[branch] = jump(BPF_JMP | BPF_JGE | BPF_K, pieces[half].from, code.size() - branch - 1, 0);
-  append_tree(code, pieces.subspan(half));
-}
+  // PRECONDITION: there are at least two.
+  void append(std::span<const Piece> pieces) {
+    const std::size_t half = pieces.size() / 2;
+    const std::size_t branch = code_.size();
+    code_.push_back(jump(BPF_JMP | BPF_JGE | BPF_K, pieces[half].from, 0, 0));
+    if (half == 1)
+      jumps_.push_back({branch, false, pieces.data()});
+    else
+      append(pieces.first(half));
+    if (pieces.size() - half == 1) {
+      jumps_.push_back({branch, true, &pieces[half]});
+    } else {
+      code_[branch].jt = static_cast<std::uint8_t>(code_.size() - branch - 1);
+      append(pieces.subspan(half));
+    }
+  }
+
+  std::vector<sock_filter> code_;
+  std::vector<Jump> jumps_;
+};
 
 }  // namespace
 
@@ -126,8 +171,9 @@ std::vector<sock_filter> make_filter(bool sees_links) {
     code.push_back(jump(BPF_JMP | BPF_JSET | BPF_K, kOtherBit, 0, 1));
     code.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
   }
-  append_tree(code, pieces_of(sees_links));
-  if (code.size() > kJumpMax) code.clear();
+  const std::vector<sock_filter> tree = Tree::make(pieces_of(sees_links));
+  if (tree.empty()) return {};
+  code.insert(code.end(), tree.begin(), tree.end());
   return code;
 }
 
