@@ -144,6 +144,7 @@ class Build {
     Digest command;
     unsigned declared = 0;
     std::uint64_t expected_ms = 0;  // as long as it took last time
+    std::uint32_t made_before = 0;  // as made_count_ when it started
     bool is_cancelled = false;
     std::string depfile;
     bool has_depfile = false;  // the command wrote it
@@ -186,6 +187,11 @@ class Build {
   Result<void> finish(Processes::Ended ended);
   // What a command that succeeded has told, made and read. False: it must run again, or failed after all.
   bool take_results(Job& job, std::string& output, int& code);
+  void note_made(StepId step);
+  // Whether it came to be while the command ran, which may have looked before.
+  bool is_made_since(const Job& job, StepId step) const noexcept {
+    return step < made_.size() && made_[step] > job.made_before;
+  }
   void record(const Job& job, std::span<const ContentId> read, std::span<const ContentId> outputs,
               std::uint32_t duration_ms);
   void keep_product(const Job& job, const std::vector<TargetId>& discovered,
@@ -231,8 +237,10 @@ class Build {
   std::priority_queue<Urgent> ready_;
   std::vector<std::vector<StepId>> pool_waiting_;
   std::vector<unsigned> pool_running_;
-  std::vector<std::optional<Job>> jobs_;   // by number of the process
-  std::vector<std::uint8_t> attempts_;     // by step, as far as any had to run
+  std::vector<std::optional<Job>> jobs_;  // by number of the process
+  std::vector<std::uint8_t> attempts_;    // by step, as far as any had to run
+  std::vector<std::uint32_t> made_;       // by step, in the order in which they came out well; 0: not yet
+  std::uint32_t made_count_ = 0;
   std::vector<bool> ran_;                  // the same
   std::unordered_set<StepId> unrecorded_;  // ended well and would run again in a build that begins anew
   std::unordered_set<StepId> untraced_;    // could not do traced what they can untraced
