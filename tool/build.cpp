@@ -63,8 +63,8 @@ class BuildCommand {
   int check(build::Build& work, BuildReport& report);
   build::Asked asked(const build::Fingerprint& log) const;
   bool is_sealed();
+  void load_sealed();
   build::Fingerprint look_at_log() const;
-  bool is_still_as_sealed() const;
   void seal(const build::Build& work, const build::Ingredients& ingredients,
             const std::optional<build::SealFound>& since) const;
   std::optional<int> build_since(build::Build& work, const build::Ingredients& ingredients,
@@ -80,9 +80,10 @@ class BuildCommand {
   build::StopSignals* signals_ = nullptr;
   std::optional<build::BuildLock> lock_;
   BuildSession session_;
-  std::string sealed_text_;  // since_ is a view of it
+  std::string sealed_text_;  // look_ is a view of it
   build::Asked sealed_as_;
-  std::optional<build::SealFound> since_;  // a seal that holds but for some files
+  std::unique_ptr<build::SealLook> look_;  // at a seal that does not hold for some files
+  bool is_loaded_ = false;  // the session is, under the lock, and its log is as the seal has it
 };
 
 // Where outputs are restored from and kept; the store itself is opened when the first is asked for.
@@ -229,7 +230,7 @@ build::Asked BuildCommand::asked(const build::Fingerprint& log) const {
 }
 
 // Whether the last build of the same ended well and nothing is another since: then this one has nothing to
-// do. Where only a few files may be others, since_ is what the seal says of the rest.
+// do. Where something is, look_ goes on looking at the rest.
 bool BuildCommand::is_sealed() {
   auto seal = build::read_text_file(build::seal_path(session_.file));
   if (!seal) return false;
@@ -243,8 +244,25 @@ bool BuildCommand::is_sealed() {
   if (build::Leftovers(std::string(build::kLogDirectory)).any()) return false;
   sealed_text_ = std::move(*seal);
   sealed_as_ = asked(look_at_log());
-  since_ = build::look_at_seal(sealed_text_, sealed_as_, kGroupsMax);
-  return since_ && since_->holds();
+  if (products_) build::ProductCache::prepare();
+  look_ = build::SealLook::begin(sealed_text_, sealed_as_, kGroupsMax);
+  if (look_ == nullptr) return false;
+  if (!look_->find_other()) {
+    const auto found = look_->finish();
+    look_.reset();
+    return found && found->holds();
+  }
+  load_sealed();
+  return false;
+}
+
+// Readies what a build begins with, while others look at the rest of the seal.
+void BuildCommand::load_sealed() {
+  if (options_.tracing != nullptr) (void)options_.tracing->why_not();
+  if (!session_.read() || build::log_directory(*session_.manifest) != build::kLogDirectory) return;
+  if (sealed_as_.log != look_at_log()) return;
+  session_.open_log(false);
+  is_loaded_ = true;
 }
 
 build::Fingerprint BuildCommand::look_at_log() const {
@@ -252,13 +270,11 @@ build::Fingerprint BuildCommand::look_at_log() const {
   return build::look_at(log.c_str()).print;
 }
 
-// The manifest was read after the seal was looked at, and the lock may have been somebody else's.
-bool BuildCommand::is_still_as_sealed() const {
-  return sealed_as_.log == look_at_log() &&
-         build::log_directory(*session_.manifest) == build::kLogDirectory &&
-         std::all_of(since_->files.begin(), since_->files.end(), [](const build::SealedFiles& group) {
-           return group.kind != build::SealedKind::manifest || build::is_same_still(group);
-         });
+// The manifest was read while the seal was looked at.
+bool is_still_read(const build::SealFound& found) {
+  return std::all_of(found.files.begin(), found.files.end(), [](const build::SealedFiles& group) {
+    return group.kind != build::SealedKind::manifest || build::is_same_still(group);
+  });
 }
 
 // After all was found, or made, to be as it should be. Without a builddir only: whoever looks for the seal
@@ -300,11 +316,15 @@ void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingr
 // None: from the seal it cannot be told.
 std::optional<int> BuildCommand::build_since(build::Build& work, const build::Ingredients& ingredients,
                                              BuildReport& report) {
-  const std::optional<build::SealFound> since = std::exchange(since_, std::nullopt);
+  const std::unique_ptr<build::SealLook> look = std::move(look_);
   const build::Manifest& manifest = *session_.manifest;
   const auto targets = choose_targets(manifest, call_.values("TARGET"));
   if (!targets) return std::nullopt;
-  const auto outcome = work.make_since(*targets, since->files, manifest.find(session_.file));
+  const auto adopted = work.adopt(*targets, look->files());
+  const std::optional<build::SealFound> since = look->finish();
+  if (!since) is_loaded_ = true;  // too much is another for the seal to be of use, and nothing else
+  if (!since || !adopted || !*adopted || !is_still_read(*since)) return std::nullopt;
+  const auto outcome = work.make_since(since->files, manifest.find(session_.file));
   report.end();
   if (!outcome || !*outcome) return std::nullopt;
   warn_of_log();
@@ -326,7 +346,9 @@ int BuildCommand::build() {
   const std::string format = build_status_format();
   bool is_locked = false;
   for (unsigned reloads = 0;; ++reloads) {
-    if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
+    const bool was_loaded = std::exchange(is_loaded_, false);
+    if (!was_loaded)
+      if (auto read = session_.read(); !read) return refuse_build(console_, read.error().what);
     if (!options_.is_dry && !is_locked) {
       bool has_waited = false;
       if (!lock_ || build::log_directory(*session_.manifest) != build::kLogDirectory) lock_.emplace();
@@ -335,8 +357,8 @@ int BuildCommand::build() {
       is_locked = true;
       if (has_waited) continue;  // whoever had it may have made the manifest anew
     }
-    if (since_ && (options_.is_dry || !is_still_as_sealed())) since_.reset();
-    session_.open_log(options_.is_dry);
+    if (!was_loaded) look_.reset();
+    if (!was_loaded) session_.open_log(options_.is_dry);
     build::Manifest& manifest = *session_.manifest;
     warn_of_log();
     build::Ingredients ingredients(manifest, call_.values("--env"));
@@ -345,7 +367,7 @@ int BuildCommand::build() {
     build::Build work(manifest, *session_.history, *session_.log, ingredients, *signals_, options_,
                       jobserver_.get(), report);
     if (is_locked) work.give_commands(lock_->commands());
-    if (since_) {
+    if (look_ != nullptr) {
       if (const auto code = build_since(work, ingredients, report)) return *code;
       continue;  // as if there had been no seal
     }

@@ -267,6 +267,7 @@ void Build::start(StepId step) {
   if (number == jobs_.size()) jobs_.emplace_back();
   job.started = std::chrono::steady_clock::now();
   job.started_ns = file_clock_ns();
+  job.made_before = made_count_;
   jobs_[number] = std::move(job);
   if (trouble.empty()) {
     BuildListener::Counts at = counts();
@@ -376,6 +377,7 @@ Result<void> Build::finish(Processes::Ended ended) {
     return {};
   }
   plan_.set_state(step, State::done);
+  note_made(step);
   tell_outputs(step, old_outputs);
   remove_dropped_outputs(step, old_outputs);
   if (unstable_ != nullptr && before) compare(step, checked);

@@ -94,11 +94,14 @@ class Build {
   // to, run again when anything differs, strangers included; when it was asked for they do so in any case,
   // and so does what ended well without a record, tasks say. PRECONDITION: make(), hear().
   Result<BuildOutcome> make_again(const Touched& touched);
-  // As make(), from what a seal holds: `files` are as they were then where they are the same, and the log is
-  // as it was. Nothing: this cannot be told, or what makes the manifest, `self`, may have to run; nothing was
-  // run, and this Build is of no use any more. O(what is wanted), without a look at it.
-  Result<std::optional<BuildOutcome>> make_since(std::span<const TargetId> roots,
-                                                 std::span<const SealedFiles> files, TargetId self);
+  // Takes from a seal what everything is, whether or not it was looked at by now; the log is as it was then.
+  // False: this cannot be told, and this Build is of no use any more. O(what is wanted), without a look at
+  // it.
+  Result<bool> adopt(std::span<const TargetId> roots, std::span<const SealedFiles> files);
+  // As make(), where all is as adopted but for the groups of `files` that are not the same. Nothing: this
+  // cannot be told, or what makes the manifest, `self`, may have to run; nothing was run, and this Build is
+  // of no use any more. PRECONDITION: adopt() of the same, which said true.
+  Result<std::optional<BuildOutcome>> make_since(std::span<const SealedFiles> files, TargetId self);
   // A dyndep file came out other than it was read: read the manifest again.
   bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
   const Present& present() const noexcept { return present_; }
@@ -141,6 +144,7 @@ class Build {
     Digest command;
     unsigned declared = 0;
     std::uint64_t expected_ms = 0;  // as long as it took last time
+    std::uint32_t made_before = 0;  // as made_count_ when it started
     bool is_cancelled = false;
     std::string depfile;
     bool has_depfile = false;  // the command wrote it
@@ -162,7 +166,7 @@ class Build {
     }
   };
 
-  bool take_sealed(std::span<const SealedFiles> files, Touched& touched, std::vector<TargetId>& unknown);
+  bool take_sealed(std::span<const SealedFiles> files);
   bool is_as_recorded(StepId step) const;
   Result<void> plan_anew();
   Result<void> plan_roots();
@@ -183,6 +187,11 @@ class Build {
   Result<void> finish(Processes::Ended ended);
   // What a command that succeeded has told, made and read. False: it must run again, or failed after all.
   bool take_results(Job& job, std::string& output, int& code);
+  void note_made(StepId step);
+  // Whether it came to be while the command ran, which may have looked before.
+  bool is_made_since(const Job& job, StepId step) const noexcept {
+    return step < made_.size() && made_[step] > job.made_before;
+  }
   void record(const Job& job, std::span<const ContentId> read, std::span<const ContentId> outputs,
               std::uint32_t duration_ms);
   void keep_product(const Job& job, const std::vector<TargetId>& discovered,
@@ -228,8 +237,10 @@ class Build {
   std::priority_queue<Urgent> ready_;
   std::vector<std::vector<StepId>> pool_waiting_;
   std::vector<unsigned> pool_running_;
-  std::vector<std::optional<Job>> jobs_;   // by number of the process
-  std::vector<std::uint8_t> attempts_;     // by step, as far as any had to run
+  std::vector<std::optional<Job>> jobs_;  // by number of the process
+  std::vector<std::uint8_t> attempts_;    // by step, as far as any had to run
+  std::vector<std::uint32_t> made_;       // by step, in the order in which they came out well; 0: not yet
+  std::uint32_t made_count_ = 0;
   std::vector<bool> ran_;                  // the same
   std::unordered_set<StepId> unrecorded_;  // ended well and would run again in a build that begins anew
   std::unordered_set<StepId> untraced_;    // could not do traced what they can untraced
@@ -250,6 +261,7 @@ class Build {
   std::unordered_map<TargetId, std::chrono::steady_clock::time_point> changed_at_;  // heard of while building
   std::chrono::steady_clock::time_point cancel_until_ = std::chrono::steady_clock::time_point::max();
   std::vector<TargetId> different_;
+  std::vector<TargetId> unknown_;  // of what was adopted: too fresh, and nobody recorded what it was
 };
 
 }  // namespace larder::build

@@ -148,6 +148,7 @@ Result<BuildOutcome> Build::make_again(const Touched& touched) {
   trouble_ = Result<void>();
   attempts_.clear();
   ran_.clear();
+  made_.clear();
   parents_.clear();
   different_.clear();
   changed_at_.clear();

@@ -9,11 +9,16 @@
 
 namespace larder::build {
 
+// Of a machine that does nothing else.
+inline std::size_t threads_for_all() noexcept {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+}
+
 // Calls work(i) for every i below `count`, `at_once` of them in a row, from more threads when there are at
 // least `many`.
 template <typename Work>
 void for_all(std::size_t count, std::size_t at_once, std::size_t many, const Work& work) {
-  const std::size_t threads = count < many ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+  const std::size_t threads = count < many ? 1 : threads_for_all();
   std::atomic<std::size_t> next{0};
   const auto run = [&] {
     for (;;) {

@@ -46,12 +46,10 @@ class Numbers {
 
 }  // namespace
 
-bool Build::take_sealed(std::span<const SealedFiles> files, Touched& touched,
-                        std::vector<TargetId>& unknown) {
+bool Build::take_sealed(std::span<const SealedFiles> files) {
   Numbers numbers(manifest_);
   for (const SealedFiles& group : files) {
     if (group.kind == SealedKind::manifest) continue;
-    const bool is_same = group.is_same;
     bool is_good = true;
     group.each([&](std::string_view path) {
       const TargetId target = numbers.find(path);
@@ -61,34 +59,40 @@ bool Build::take_sealed(std::span<const SealedFiles> files, Touched& touched,
       } else if (group.kind == SealedKind::fresh) {
         const ContentId content = recorded_output(manifest_, history_, target);
         present_.set(target, content == kNone ? kMissing : content);
-        if (content == kNone) unknown.push_back(target);
+        if (content == kNone) unknown_.push_back(target);
       } else {
         const History::Known* const known = history_.known(target);
         is_good = is_good && known != nullptr;
         if (known != nullptr) present_.set(target, known->content);
       }
-      if (!is_same) touched.targets.push_back(target);
     });
     if (!is_good) return false;
   }
   return true;
 }
 
-Result<std::optional<BuildOutcome>> Build::make_since(std::span<const TargetId> roots,
-                                                      std::span<const SealedFiles> files, TargetId self) {
+Result<bool> Build::adopt(std::span<const TargetId> roots, std::span<const SealedFiles> files) {
+  roots_.assign(roots.begin(), roots.end());
+  unknown_.clear();
+  if (!take_sealed(files)) return false;
+  return plan_.adopt(roots_);
+}
+
+Result<std::optional<BuildOutcome>> Build::make_since(std::span<const SealedFiles> files, TargetId self) {
   const std::optional<BuildOutcome> cannot;
   Touched touched;
-  std::vector<TargetId> unknown;
-  roots_.assign(roots.begin(), roots.end());
-  if (!take_sealed(files, touched, unknown)) return cannot;
-  const Result<bool> adopted = plan_.adopt(roots_);
-  if (!adopted) return tl::unexpected(adopted.error());
-  if (!*adopted) return cannot;
+  Numbers numbers(manifest_);
+  for (const SealedFiles& group : files) {
+    if (group.kind == SealedKind::manifest || group.is_same) continue;
+    group.each([&](std::string_view path) {
+      if (const TargetId target = numbers.find(path); target != kNone) touched.targets.push_back(target);
+    });
+  }
   different_.clear();
   finished_ = 0;
   pool_running_.assign(manifest_.pools().size(), 0);
   heed(touched);
-  for (const TargetId target : unknown) {
+  for (const TargetId target : unknown_) {
     const StepId producer = manifest_.producer(target);
     if (producer != kNone) plan_.touch(producer);
     plan_.touch_consumers(target);

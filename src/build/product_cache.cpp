@@ -1,6 +1,13 @@
 #include "build/product_cache.hpp"
 
+#include "base/epoch.hpp"
+
 namespace larder::build {
+
+// The first reader has the kernel register the process for barriers.
+void ProductCache::prepare() noexcept {
+  const detail::Pin pin;
+}
 
 Cache* ProductCache::open() {
   if (!trouble_.empty()) return nullptr;

@@ -59,6 +59,7 @@ bool Build::restore(StepId step) {
   ran_[step] = true;
   listener_.on_restore(step, counts(), restored.said);
   plan_.set_state(step, State::done);
+  note_made(step);
   if (plan_.is_kept() && !plan_.take_discovered(step)) needs_whole_ = true;
   tell_outputs(step, old_outputs);
   remove_dropped_outputs(step, old_outputs);

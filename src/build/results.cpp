@@ -169,11 +169,11 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
   std::uint8_t& attempts = attempts_[step];
   if (attempts < kAttemptsMax) ++attempts;
   unrecorded_.insert(step);
-  // It read what another step makes that had not run yet.
+  // It read what another step makes that had not run yet, or not when the command began.
   for (const TargetId target : discovered) {
     const StepId producer = manifest_.producer(target);
     if (producer == kNone || producer == step) continue;
-    if (is_made(producer)) continue;
+    if (is_made(producer) && !is_made_since(job, producer)) continue;
     plan_.learn(step, discovered);
     return attempts > 1;
   }
@@ -204,6 +204,11 @@ bool Build::take_results(Job& job, std::string& output, int& code) {
          static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   keep_product(job, discovered, outputs, output);
   return true;
+}
+
+void Build::note_made(StepId step) {
+  if (made_.size() <= step) made_.resize(manifest_.step_count());
+  made_[step] = ++made_count_;
 }
 
 void Build::record(const Job& job, std::span<const ContentId> read, std::span<const ContentId> outputs,

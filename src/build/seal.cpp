@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include "build/for_all.hpp"
 #include "build/ingredients.hpp"
@@ -119,6 +119,33 @@ bool take_groups(SealReader& reader, std::vector<SealedFiles>& groups) {
   return reader.is_good() && reader.is_at_end();
 }
 
+// What it says, where it is of what is asked; nothing was looked at.
+std::optional<SealFound> read_seal(std::string_view seal, const Asked& asked) {
+  if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return std::nullopt;
+  const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
+  if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return std::nullopt;
+  SealReader reader(bytes.substr(kSealMagic.size()));
+  if (reader.number() != kSealVersion || reader.digest() != asked.surroundings) return std::nullopt;
+  if (reader.number() != asked.words.size()) return std::nullopt;
+  for (const std::string& word : asked.words)
+    if (reader.text() != word) return std::nullopt;
+  if (reader.digest() != digest_of_log(asked.log)) return std::nullopt;
+  SealFound found;
+  for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
+    const std::string name(reader.text());
+    if (reader.digest() != digest_of_variable(name)) return std::nullopt;
+    found.variables.insert(name);
+  }
+  for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
+    const std::string_view word = reader.text();
+    const std::string_view place = reader.text();
+    if (place != find_program(word)) return std::nullopt;
+    found.programs.emplace(word, place);
+  }
+  if (!reader.is_good() || !take_groups(reader, found.files)) return std::nullopt;
+  return found;
+}
+
 }  // namespace
 
 SealMaker::SealMaker(Write write, const Asked& asked, const std::set<std::string, std::less<>>& variables,
@@ -190,38 +217,62 @@ bool SealFound::holds() const noexcept {
   return std::all_of(files.begin(), files.end(), [](const SealedFiles& group) { return group.is_same; });
 }
 
+SealLook::SealLook(SealFound found, std::size_t groups_max)
+    : found_(std::move(found)), groups_max_(groups_max) {
+  const std::size_t groups = found_.files.size();
+  const std::size_t threads = groups < kManyGroups ? 1 : threads_for_all();
+  try {
+    for (std::size_t i = 1; i < threads; ++i)
+      threads_.emplace_back([this] {
+        while (look_at_next()) continue;
+      });
+  } catch (const std::system_error&) {  // then this one looks at more of them
+  }
+}
+
+SealLook::~SealLook() {
+  is_ended_.store(true, std::memory_order_relaxed);
+  join();
+}
+
+void SealLook::join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+// False: there is nothing more to be looked at, or no use in it.
+bool SealLook::look_at_next() {
+  if (is_ended_.load(std::memory_order_relaxed) || others_.load(std::memory_order_relaxed) > groups_max_)
+    return false;
+  const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+  if (i >= found_.files.size()) return false;
+  found_.files[i].is_same = is_same_still(found_.files[i]);
+  if (!found_.files[i].is_same) others_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool SealLook::find_other() {
+  while (others_.load(std::memory_order_relaxed) == 0 && look_at_next()) continue;
+  if (others_.load(std::memory_order_relaxed) == 0) join();
+  return others_.load(std::memory_order_relaxed) != 0;
+}
+
+std::optional<SealFound> SealLook::finish() {
+  while (look_at_next()) continue;
+  join();
+  if (others_ > groups_max_) return std::nullopt;
+  return std::move(found_);
+}
+
+std::unique_ptr<SealLook> SealLook::begin(std::string_view seal, const Asked& asked, std::size_t groups_max) {
+  auto found = read_seal(seal, asked);
+  if (!found) return nullptr;
+  return std::unique_ptr<SealLook>(new SealLook(std::move(*found), groups_max));
+}
+
 std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max) {
-  if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return std::nullopt;
-  const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
-  if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return std::nullopt;
-  SealReader reader(bytes.substr(kSealMagic.size()));
-  if (reader.number() != kSealVersion || reader.digest() != asked.surroundings) return std::nullopt;
-  if (reader.number() != asked.words.size()) return std::nullopt;
-  for (const std::string& word : asked.words)
-    if (reader.text() != word) return std::nullopt;
-  if (reader.digest() != digest_of_log(asked.log)) return std::nullopt;
-  SealFound found;
-  for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
-    const std::string name(reader.text());
-    if (reader.digest() != digest_of_variable(name)) return std::nullopt;
-    found.variables.insert(name);
-  }
-  for (std::uint32_t count = reader.number(); count != 0 && reader.is_good(); --count) {
-    const std::string_view word = reader.text();
-    const std::string_view place = reader.text();
-    if (place != find_program(word)) return std::nullopt;
-    found.programs.emplace(word, place);
-  }
-  std::vector<SealedFiles>& files = found.files;
-  if (!reader.is_good() || !take_groups(reader, files)) return std::nullopt;
-  std::atomic<std::size_t> broken{0};
-  for_all(files.size(), 1, kManyGroups, [&](std::size_t i) {
-    if (broken.load(std::memory_order_relaxed) > groups_max) return;
-    files[i].is_same = is_same_still(files[i]);
-    if (!files[i].is_same) broken.fetch_add(1, std::memory_order_relaxed);
-  });
-  if (broken > groups_max) return std::nullopt;
-  return found;
+  const auto look = SealLook::begin(seal, asked, groups_max);
+  return look == nullptr ? std::nullopt : look->finish();
 }
 
 bool is_unbroken(std::string_view seal, const Asked& asked) {

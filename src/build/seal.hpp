@@ -18,13 +18,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "build/content.hpp"
@@ -101,8 +104,37 @@ struct SealFound {
   // Whether all is as the seal has it.
   bool holds() const noexcept;
 };
-// Looks at every file. None: the bytes are no seal, or not of what is asked, or more than `groups_max` groups
-// are others.
+
+// A look at every file of a seal, by several threads, so that the one that began it may do something else as
+// soon as it is known that there is something to do. Used by that one.
+class SealLook {
+ public:
+  // The seal outlives it. None: the bytes are no seal, or not of what is asked.
+  static std::unique_ptr<SealLook> begin(std::string_view seal, const Asked& asked, std::size_t groups_max);
+  ~SealLook();  // stops looking
+  SealLook(const SealLook&) = delete;
+  SealLook& operator=(const SealLook&) = delete;
+  // Looks until a group is found to be another, or all were looked at. Whether one was found.
+  bool find_other();
+  // As they were written down. PRECONDITION: before finish().
+  std::span<const SealedFiles> files() const noexcept { return found_.files; }
+  // Looks at the rest. None: more than `groups_max` groups are others. To be called once.
+  std::optional<SealFound> finish();
+
+ private:
+  SealLook(SealFound found, std::size_t groups_max);
+  bool look_at_next();
+  void join();
+
+  SealFound found_;
+  const std::size_t groups_max_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> others_{0};
+  std::atomic<bool> is_ended_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Looks at every file. None as SealLook::begin and finish.
 std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max);
 
 // Whether all is as `seal` has it. False for bytes that are no seal.

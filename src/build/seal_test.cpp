@@ -131,6 +131,47 @@ TEST_F(BuildSeal, TellsTheGroupsThatMayBeOthers) {
   EXPECT_NE(std::find(others.begin(), others.end(), fresh[0]), others.end());
 }
 
+TEST_F(BuildSeal, SaysThatSomethingIsAnotherBeforeAllWasLookedAt) {
+  fresh.push_back(directory + "/in/fresh");
+  const std::string bytes = seal();
+  for (const std::size_t changed : {std::size_t{0}, std::size_t{600}, files.size() - 2}) {
+    ASSERT_TRUE(write_file(files[changed], "?"));
+    const auto look = SealLook::begin(bytes, asked, 8);
+    ASSERT_NE(look, nullptr);
+    std::size_t written = 0;
+    for (const SealedFiles& group : look->files()) written += group.count;
+    EXPECT_EQ(written, files.size() + 2);
+    EXPECT_TRUE(look->find_other());
+    const auto found = look->finish();
+    ASSERT_TRUE(found);
+    for (const SealedFiles& group : found->files)
+      EXPECT_EQ(group.is_same, is_same_still(group)) << group.paths.data();
+  }
+}
+
+TEST_F(BuildSeal, IsLookedAtToItsEndWhereNothingIsAnother) {
+  const std::string bytes = seal();
+  const auto look = SealLook::begin(bytes, asked, 8);
+  ASSERT_NE(look, nullptr);
+  EXPECT_FALSE(look->find_other());
+  const auto found = look->finish();
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->holds());
+}
+
+TEST_F(BuildSeal, NeedNotBeLookedAtToItsEnd) {
+  fresh.push_back(directory + "/in/fresh");
+  const std::string bytes = seal();
+  for (int i = 0; i < 50; ++i) {
+    const auto look = SealLook::begin(bytes, asked, 8);
+    ASSERT_NE(look, nullptr);
+    if (i % 2 == 0) {
+      EXPECT_TRUE(look->find_other());
+    }
+  }
+  EXPECT_EQ(SealLook::begin(bytes.substr(1), asked, 8), nullptr);
+}
+
 TEST_F(BuildSeal, IsBrokenByAnotherQuestion) {
   const std::string bytes = seal();
   Asked other = asked;

@@ -43,8 +43,9 @@ struct Call {
   int flags = -1;  // the argument that holds them
   Path first{};
   Path second{};
-  bool moves_names = false;    // may make known paths lead elsewhere
-  const char* what = nullptr;  // of opaque ones
+  bool moves_names = false;       // may make known paths lead elsewhere
+  bool leaves_directory = false;  // another working directory is in use from then on
+  const char* what = nullptr;     // of opaque ones
 };
 
 // In the order of their numbers.

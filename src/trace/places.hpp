@@ -38,6 +38,8 @@ class Places {
     directories_.clear();
   }
   bool is_trusted() const noexcept { return is_trusted_; }
+  // That `path` is the kernel's own name of a directory. PRECONDITION: is_trusted().
+  void know_directory(const std::string& path) { directories_.try_emplace(path, path); }
 
  private:
   struct Hash {

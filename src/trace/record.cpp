@@ -60,6 +60,7 @@ void Record::take(const seccomp_notif& halted) {
   if (call == nullptr || take_later(*call, halted)) return;
   catch_up();
   take_call(*call, halted);
+  has_left_ = has_left_ || call->leaves_directory;
 }
 
 bool Record::take_later(const Call& call, const seccomp_notif& halted) {
@@ -231,7 +232,7 @@ void Record::take_run(const std::string& path, bool link_only, pid_t task) {
     report_.lacked_rights |= program.has_rights;
     if (!program.trouble.empty()) doubt(std::move(program.trouble));
     next = std::move(program.interpreter);
-    if (!next.empty() && next[0] != '/') next = read_link(in_proc(task, "cwd")) + '/' + next;
+    if (!next.empty() && next[0] != '/') next = working_directory(task) + '/' + next;
     link_only = false;
   }
 }
@@ -246,7 +247,7 @@ void Record::take_address(const seccomp_notif& halted, bool makes) {
   address.sun_path[sizeof address.sun_path - 1] = '\0';
   std::string path = address.sun_path;
   if (path.empty()) return doubt("it spoke with another process");
-  if (path[0] != '/') path = read_link(in_proc(task, "cwd")) + '/' + path;
+  if (path[0] != '/') path = working_directory(task) + '/' + path;
   const Places::Place place = touch(path, makes ? kWritten | kMakes | kOnlyNew : kLooked, makes, task);
   if (!makes && place.seen.kind != Was::missing) doubt("it spoke with another process through " + place.path);
 }
@@ -280,9 +281,22 @@ std::optional<std::string> Record::path_of(const Path& path, const seccomp_notif
     if (!base) return std::nullopt;
     return std::move(*base) + '/' + text;
   }
-  std::string base = read_link(in_proc(task, "cwd"));
+  std::string base = working_directory(task);
   if (base.empty() || base[0] != '/') return std::nullopt;
   return std::move(base) + '/' + text;
+}
+
+// Processes inherit it, so all have the same until one has called chdir, and what it is called stays until
+// a directory is renamed.
+std::string Record::working_directory(pid_t task) {
+  if (has_left_ || !places_.is_trusted()) return read_link(in_proc(task, "cwd"));
+  if (working_.empty()) {
+    std::string now = read_link(in_proc(task, "cwd"));
+    if (now.empty() || now[0] != '/' || now.ends_with(kDeleted)) return now;
+    working_ = std::move(now);
+    places_.know_directory(working_);
+  }
+  return working_;
 }
 
 // Of a file that has no name any more: none.

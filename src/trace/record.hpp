@@ -53,6 +53,8 @@ class Record {
   // The absolute path that the call names; none: it names none, or none that can be known.
   std::optional<std::string> path_of(const Path& path, const seccomp_notif& halted);
   static std::optional<std::string> path_of_fd(int fd, pid_t task);
+  // Empty, or not a path: it has none that can be named.
+  std::string working_directory(pid_t task);
   static bool is_link_only(const Call& call, const Path& path, const seccomp_notif& halted);
   // What is there now.
   Places::Place touch(const std::string& path, Uses uses, bool link_only, pid_t task);
@@ -67,7 +69,9 @@ class Record {
   std::unordered_map<std::string, Uses> seen_;    // paths as named, and the uses that changed nothing
   std::unordered_set<std::string> missed_;        // those that led nowhere since a name was last made
   std::vector<Later> later_;
-  std::string texts_;  // each ends with a zero
+  std::string texts_;      // each ends with a zero
+  std::string working_;    // of all processes of the command, while none has left it; empty: not asked yet
+  bool has_left_ = false;  // some have another working directory
   std::size_t bytes_ = 0;
   bool is_lost_ = false;  // paths may mean something else by now
   unsigned moves_ = 0;

@@ -194,6 +194,26 @@ TEST_F(Traced, UnderstandsPathsFromDirectoriesAndAfterChdir) {
   EXPECT_TRUE(uses(other, "a/b/out") & kWritten);
 }
 
+TEST_F(Traced, KnowsTheDirectoryOfEachProcessThatHasLeft) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  for (const char* const name : {"a", "b", "c"}) fs::create_directory(in(name));
+  for (const char* const name : {"in", "a/in", "b/in", "c/in"}) put(name, "a");
+  put("all.sh", "cat in; (cd a; cat in); (cd b; cat ./in); cat other");
+  Report report = finish(start({"sh", "all.sh"}), 1);
+  for (const char* const name : {"in", "a/in", "b/in"}) EXPECT_TRUE(uses(report, name) & kRead) << name;
+  EXPECT_EQ(uses(report, "other"), kLooked);
+  EXPECT_EQ(uses(report, "b/other"), 0);
+  report = subject({"by_fd", "a", "in"});
+  EXPECT_TRUE(uses(report, "a/in") & kRead);
+  EXPECT_EQ(uses(report, "in"), kLooked);  // before it left
+  fs::current_path(in("c"));
+  report = trace({"sh", "-c", "cat in; mv ../c ../d; cat in"});
+  fs::current_path(before);
+  EXPECT_TRUE(uses(report, "c/in") & kRead);
+  EXPECT_TRUE(uses(report, "d/in") & kRead);
+}
+
 TEST_F(Traced, FollowsSymbolicLinksAndTellsOfThem) {
   fs::create_directory(in("real"));
   put("real/in", "a");

@@ -145,7 +145,7 @@ def main():
         code, said = project.larder()
         assert code == 0, said
         for number in range(ROUNDS):
-            what = change(project)
+            what = " and ".join(change(project) for _ in range(random.choice((1, 1, 2, 3))))
             _, foretold = project.larder("-n")
             before = project.seal()
             code, said = project.larder()

@@ -188,6 +188,16 @@ build 0 --trace
 ran 1
 is_silent_of '(restored)'
 
+begin "what is made beside a command that looked for it before is read by its next try"
+mkfifo gate up
+step gen.h '' 'read _ <up; echo right > gen.h'
+step told gen.h 'echo go >gate; touch told'
+step made '' 'if [ -e ../first ]; then cat gen.h >made; else : >../first; exec 3<>gate 4<>up; x=wrong; read x <$$PWD/gen.h; echo up >&4; read _ <&3; echo $$x >made; fi'
+build 0 --trace -j 3
+[ "$(cat made)" = right ] || fail "it holds $(cat made)"
+build 0 --trace
+ran 0
+
 begin "many at once"
 for i in $(seq 200); do
   step "o$i" "" "cat hidden$i > o$i; echo a > t$i; mv t$i u$i; rm u$i"

@@ -75,6 +75,15 @@ static int in_spawn(char* path) {
 }
 
 /* Through descriptors of directories, and after leaving one of them. */
+/* Looks at `path`, and reads it in the directory. */
+static int leave_by_fd(const char* directory, const char* path) {
+  const int looked = access(path, F_OK);
+  const int fd = open(directory, O_RDONLY | O_DIRECTORY);
+  if (fd < 0 || fchdir(fd) != 0) return 1;
+  close(fd);
+  return looked != 0 || read_file(path);
+}
+
 static int relative(const char* directory, const char* name, const char* to) {
   const int fd = open(directory, O_PATH | O_DIRECTORY);
   if (fd < 0) return 1;
@@ -189,6 +198,7 @@ int main(int count, char** words) {
   if (strcmp(what, "vfork") == 0) return in_vfork(words[2]);
   if (strcmp(what, "spawn") == 0) return in_spawn(words[2]);
   if (strcmp(what, "relative") == 0) return relative(words[2], words[3], words[4]);
+  if (strcmp(what, "by_fd") == 0) return leave_by_fd(words[2], words[3]);
   if (strcmp(what, "how") == 0) return how(words[2]);
   if (strcmp(what, "page") == 0) return at_page_end(words[2]);
   if (strcmp(what, "fd") == 0) return by_fd(words[2]);
