@@ -75,9 +75,9 @@ bool Build::take_sealed(std::span<const SealedFiles> files, Touched& touched,
 }
 
 Result<std::optional<BuildOutcome>> Build::make_since(std::span<const TargetId> roots,
-                                                      std::span<const SealedFiles> files, TargetId self) {
+                                                      std::span<const SealedFiles> files, TargetId self,
+                                                      Touched touched) {
   const std::optional<BuildOutcome> cannot;
-  Touched touched;
   std::vector<TargetId> unknown;
   roots_.assign(roots.begin(), roots.end());
   if (!take_sealed(files, touched, unknown)) return cannot;

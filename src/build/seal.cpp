@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "build/for_all.hpp"
 #include "build/ingredients.hpp"
@@ -104,6 +105,33 @@ class Looker {
   int fd_ = -1;
 };
 
+// Tells of the directories of its files, those above each other not. Most are in that of the one before.
+void tell_directories(const SealedFiles& group, const BeforeLooking& tell) {
+  std::string_view last;
+  bool is_first = true;
+  group.each([&](std::string_view path) {
+    const std::string_view parent = parent_of(path);
+    if (!is_first && parent == last) return;
+    is_first = false;
+    last = parent;
+    tell(parent);
+  });
+}
+
+// The numbers of groups, those with files of several directories first: a directory of very many files takes
+// long to be watched, and there is work to do meanwhile.
+std::vector<std::uint32_t> mixed_first(std::span<const SealedFiles> groups) {
+  const auto is_mixed = [&](std::uint32_t i) {
+    const std::string_view paths = groups[i].paths.substr(0, groups[i].paths.size() - 1);
+    const std::size_t last = paths.rfind('\0');
+    return parent_of(paths.data()) != parent_of(last == paths.npos ? paths : paths.substr(last + 1));
+  };
+  std::vector<std::uint32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_partition(order.begin(), order.end(), is_mixed);
+  return order;
+}
+
 // False: they are not as they should be.
 bool take_groups(SealReader& reader, std::vector<SealedFiles>& groups) {
   for (std::uint32_t count = reader.number(); count != 0; count = reader.number()) {
@@ -190,7 +218,8 @@ bool SealFound::holds() const noexcept {
   return std::all_of(files.begin(), files.end(), [](const SealedFiles& group) { return group.is_same; });
 }
 
-std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max) {
+std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max,
+                                      const BeforeLooking& before) {
   if (seal.size() < kSealMagic.size() + kDigestSize || !seal.starts_with(kSealMagic)) return std::nullopt;
   const std::string_view bytes = seal.substr(0, seal.size() - kDigestSize);
   if (SealReader check(seal.substr(bytes.size())); check.digest() != digest_of(bytes)) return std::nullopt;
@@ -215,11 +244,19 @@ std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked,
   std::vector<SealedFiles>& files = found.files;
   if (!reader.is_good() || !take_groups(reader, files)) return std::nullopt;
   std::atomic<std::size_t> broken{0};
-  for_all(files.size(), 1, kManyGroups, [&](std::size_t i) {
+  const auto look = [&](std::size_t i) {
     if (broken.load(std::memory_order_relaxed) > groups_max) return;
     files[i].is_same = is_same_still(files[i]);
     if (!files[i].is_same) broken.fetch_add(1, std::memory_order_relaxed);
-  });
+  };
+  if (before) {
+    const std::vector<std::uint32_t> order = mixed_first(files);
+    for_all_prepared(
+        files.size(), kManyGroups, [&](std::size_t i) { tell_directories(files[order[i]], before); },
+        [&](std::size_t i) { look(order[i]); });
+  } else {
+    for_all(files.size(), 1, kManyGroups, look);
+  }
   if (broken > groups_max) return std::nullopt;
   return found;
 }

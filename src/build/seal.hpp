@@ -102,8 +102,11 @@ struct SealFound {
   bool holds() const noexcept;
 };
 // Looks at every file. None: the bytes are no seal, or not of what is asked, or more than `groups_max` groups
-// are others.
-std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max);
+// are others. Where `before` is given it hears, on this thread and perhaps several times in a row, of the
+// directory of each file before any file there is looked at.
+using BeforeLooking = std::function<void(std::string_view directory)>;
+std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max,
+                                      const BeforeLooking& before = {});
 
 // Whether all is as `seal` has it. False for bytes that are no seal.
 bool is_unbroken(std::string_view seal, const Asked& asked);
