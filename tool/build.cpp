@@ -1,11 +1,8 @@
 #include "build/build.hpp"
 
-#include <fcntl.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "build/seal.hpp"
 #include "build/text_file.hpp"
@@ -13,6 +10,7 @@
 #include "tool/ask_watch.hpp"
 #include "tool/build_options.hpp"
 #include "tool/build_report.hpp"
+#include "tool/build_seal.hpp"
 #include "tool/build_session.hpp"
 
 namespace larder::tool {
@@ -20,7 +18,6 @@ namespace {
 
 constexpr int kLargeTable = 128 * 1024;
 constexpr int kHeapLeft = 1024 * 1024;  // bytes that are worth asking the kernel for only once
-constexpr std::size_t kGroupsMax = 64;  // of a seal that may be others, when it is of use
 
 constexpr Argument kBuildArguments[] = {
     kBuildDirectory,
@@ -61,10 +58,8 @@ class BuildCommand {
   int build();
   int tell(build::BuildOutcome outcome);
   int check(build::Build& work, BuildReport& report);
-  build::Asked asked(const build::Fingerprint& log) const;
   bool is_sealed();
   void load_sealed();
-  build::Fingerprint look_at_log() const;
   void seal(const build::Build& work, const build::Ingredients& ingredients,
             const std::optional<build::SealFound>& since) const;
   std::optional<int> build_since(build::Build& work, const build::Ingredients& ingredients,
@@ -225,10 +220,6 @@ int BuildCommand::check(build::Build& work, BuildReport& report) {
   return kDone;
 }
 
-build::Asked BuildCommand::asked(const build::Fingerprint& log) const {
-  return {build::Ingredients::surroundings(call_.values("--env")), call_.values("TARGET"), log};
-}
-
 // Whether the last build of the same ended well and nothing is another since: then this one has nothing to
 // do. Where something is, look_ goes on looking at the rest.
 bool BuildCommand::is_sealed() {
@@ -243,9 +234,9 @@ bool BuildCommand::is_sealed() {
   // What a killed build left running may yet write.
   if (build::Leftovers(std::string(build::kLogDirectory)).any()) return false;
   sealed_text_ = std::move(*seal);
-  sealed_as_ = asked(look_at_log());
+  sealed_as_ = asked_of(call_, look_at_log(session_.file));
   if (products_) build::ProductCache::prepare();
-  look_ = build::SealLook::begin(sealed_text_, sealed_as_, kGroupsMax);
+  look_ = build::SealLook::begin(sealed_text_, sealed_as_, kSealGroupsMax);
   if (look_ == nullptr) return false;
   if (!look_->find_other()) {
     const auto found = look_->finish();
@@ -260,57 +251,20 @@ bool BuildCommand::is_sealed() {
 void BuildCommand::load_sealed() {
   if (options_.tracing != nullptr) (void)options_.tracing->why_not();
   if (!session_.read() || build::log_directory(*session_.manifest) != build::kLogDirectory) return;
-  if (sealed_as_.log != look_at_log()) return;
+  if (sealed_as_.log != look_at_log(session_.file)) return;
   session_.open_log(false);
   is_loaded_ = true;
 }
 
-build::Fingerprint BuildCommand::look_at_log() const {
-  const std::string log = std::string(build::kLogDirectory) + '/' + build::kept_name(session_.file) + ".log";
-  return build::look_at(log.c_str()).print;
-}
-
-// The manifest was read while the seal was looked at.
-bool is_still_read(const build::SealFound& found) {
-  return std::all_of(found.files.begin(), found.files.end(), [](const build::SealedFiles& group) {
-    return group.kind != build::SealedKind::manifest || build::is_same_still(group);
-  });
-}
-
-// After all was found, or made, to be as it should be. Without a builddir only: whoever looks for the seal
-// has not read the manifest.
 void BuildCommand::seal(const build::Build& work, const build::Ingredients& ingredients,
                         const std::optional<build::SealFound>& since) const {
-  if (!session_.log->trouble().empty() || build::log_directory(*session_.manifest) != build::kLogDirectory)
-    return;
-  const std::string path = build::seal_path(session_.file);
-  const std::string beside = path + ".new";
-  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool is_written = fd >= 0;
-  const auto write = [&](std::string_view piece) {
-    is_written = is_written && ::write(fd, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size());
-  };
   auto variables = ingredients.named();
   auto programs = ingredients.found();
   if (since) {  // whose steps were not all looked at again
     variables.insert(since->variables.begin(), since->variables.end());
     programs.insert(since->programs.begin(), since->programs.end());
   }
-  build::SealMaker maker(write, asked(session_.log->print()), variables, programs);
-  for (const auto& [file, digest] : session_.texts) {
-    const build::Digested now = build::digest(file.c_str(), false);
-    is_written = is_written && now.is_settled && now.digest == digest;
-    maker.add(file, build::SealedKind::manifest, build::imprint(now.seen.print));
-  }
-  if (is_written && work.add_sealed(maker)) {
-    maker.finish();
-  } else {
-    is_written = false;
-  }
-  if (fd >= 0) ::close(fd);
-  // Without the old one in its place nothing is written out at once: a seal that the power takes is none.
-  (void)::unlink(path.c_str());
-  if (!is_written || ::rename(beside.c_str(), path.c_str()) != 0) (void)::unlink(beside.c_str());
+  write_seal(call_, session_, work, variables, programs);
 }
 
 // None: from the seal it cannot be told.
@@ -323,7 +277,7 @@ std::optional<int> BuildCommand::build_since(build::Build& work, const build::In
   const auto adopted = work.adopt(*targets, look->files());
   const std::optional<build::SealFound> since = look->finish();
   if (!since) is_loaded_ = true;  // too much is another for the seal to be of use, and nothing else
-  if (!since || !adopted || !*adopted || !is_still_read(*since)) return std::nullopt;
+  if (!since || !adopted || !*adopted || !is_manifest_as_sealed(*since)) return std::nullopt;
   const auto outcome = work.make_since(since->files, manifest.find(session_.file));
   report.end();
   if (!outcome || !*outcome) return std::nullopt;

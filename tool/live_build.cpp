@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "tool/build_options.hpp"
+#include "tool/build_seal.hpp"
 
 namespace larder::tool {
 namespace {
@@ -100,7 +101,7 @@ void LiveBuild::tell_trouble(std::string what) {
 // At the beginning as `larder build` has it; later what was good goes on being watched.
 LiveBuild::Opened LiveBuild::open_badly(const std::string& what, int& code) {
   lock_.reset();
-  if (is_first_) {
+  if (!is_ready_) {
     code = refuse_build(console_, what);
     return Opened::stopped;
   }
@@ -250,7 +251,7 @@ LiveBuild::Opened LiveBuild::open(int& code) {
     outcome_.reset();
     if (client_ != nullptr) client_->end_report();
     work_.reset();
-    watches_.reset();
+    if (!since_) watches_.reset();
     ingredients_.reset();
     report_.reset();
     session_ = std::move(fresh);
@@ -262,6 +263,7 @@ LiveBuild::Opened LiveBuild::open(int& code) {
       }
       if (has_waited) continue;  // whoever had it may have made the manifest anew
     }
+    if (since_ && !is_still_as_sealed(*session_, sealed_as_, *since_)) forget_seal();
     session_->open_log(false);
     build::Manifest& manifest = *session_->manifest;
     if (!session_->log->trouble().empty())
@@ -283,39 +285,57 @@ LiveBuild::Opened LiveBuild::open(int& code) {
     work_ = std::make_unique<build::Build>(manifest, *session_->history, *session_->log, *ingredients_,
                                            *signals_, options_, jobserver_.get(), *this);
     work_->give_commands(lock_->commands());
-    auto watches = build::Watches::open(manifest);
-    if (!watches) {
-      code = refuse_build(console_, watches.error().what);
-      return Opened::stopped;
+    if (!since_) {
+      auto watches = build::Watches::open();
+      if (!watches) {
+        code = refuse_build(console_, watches.error().what);
+        return Opened::stopped;
+      }
+      watches_ = std::move(*watches);
+      if (door_ != nullptr) door_->also_hear(watches_->fd());
     }
-    watches_ = std::move(*watches);
-    if (door_ != nullptr) door_->also_hear(watches_->fd());
     watched_ = manifest.target_count();
+    watches_->give(manifest);
     watches_->add(0);
-    (void)watches_->take();  // nothing was looked at yet, but for the manifest
-    if (!session_->is_as_read()) continue;
+    if (!since_) (void)watches_->take();  // nothing was looked at yet, but for the manifest
+    if (!session_->is_as_read()) {
+      forget_seal();
+      continue;
+    }
     work_->hear(*this);
     bool was_made = false;
-    if (const Opened made = build_manifest(was_made, code); made != Opened::well) return made;
-    if (was_made) continue;
+    if (!since_) {
+      if (const Opened made = build_manifest(was_made, code); made != Opened::well) return made;
+      if (was_made) continue;
+    }
     auto targets = choose_targets(manifest, call_.values("TARGET"));
     if (!targets) return open_badly(targets.error().what, code);
-    const unsigned removed = work_->remove_stale();
+    const unsigned removed = since_ ? 0 : work_->remove_stale();
     if (removed != 0 && !call_.has("--quiet"))
       console_.out("larder: removed " + std::to_string(removed) + " outputs that no step makes any more\n");
     find_products(*targets);
     // Kept up to date like all else: when it comes out different, everything begins anew.
     const build::TargetId self = manifest.find(file_);
     if (self != build::kNone && manifest.producer(self) != build::kNone) targets->push_back(self);
-    const auto outcome = work_->make(*targets);
+    std::optional<Result<build::BuildOutcome>> made;
+    if (since_) {
+      const auto since = make_since(*targets, self);
+      forget_seal();
+      if (!since || !*since) continue;  // as if there had been no seal
+      made = **since;
+    } else {
+      made = work_->make(*targets);
+    }
+    const Result<build::BuildOutcome>& outcome = *made;
     end_build(outcome);
     if (has_new_manifest_ || work_->needs_manifest()) continue;
     if (build::StopSignals::received() != 0) return Opened::stopped;
-    if (!outcome && is_first_) {
+    if (!outcome && !is_ready_) {
       code = kError;
       return Opened::stopped;
     }
     tell_products(true);
+    is_first_ = false;
     return Opened::well;
   }
 }
@@ -476,12 +496,13 @@ int LiveBuild::run() {
   own_options_ = options_;
   open_door();
   int code = kDone;
+  look_at_seal();
+  if (since_ && since_->holds() && !listener_.wants_all()) say_ready();
   Opened opened = open(code);
-  if (opened == Opened::stopped) return build::StopSignals::received() != 0 ? kInterrupted : code;
-  is_first_ = false;
-  console_.out("larder: watching " + std::to_string(watches_->directories()) + " directories\n");
-  (void)console_.flush();
-  while (wait()) {
+  if (opened == Opened::stopped && !is_ready_)
+    return build::StopSignals::received() != 0 ? kInterrupted : code;
+  if (!is_ready_) say_ready();
+  while (opened != Opened::stopped && wait()) {
     if (door_ != nullptr && door_->has_request()) {
       serve(opened, code);
       if (opened == Opened::stopped || code != kDone) break;
@@ -496,6 +517,7 @@ int LiveBuild::run() {
     opened = open(code);
     if (opened == Opened::stopped) break;
   }
+  if (opened == Opened::well) leave_seal();
   return build::StopSignals::received() != 0 ? kDone : code;
 }
 

@@ -5,11 +5,16 @@
 // I1  What was written before a client asked is seen: the kernel queues its word of a write before the write
 // returns,
 //     so all of it can be read once the client's request can.
+// I2  It may begin from a seal (live_seal.cpp), and says that it watches once everything is watched and,
+// after
+//     that, was found to be as it was left. The manifest is read then; what changed meanwhile waits in the
+//     kernel's queue.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -72,6 +77,12 @@ class LiveBuild final : public build::Changes, public build::BuildListener {
   void on_warning(const std::string& what) override;
 
   Opened open(int& code);
+  void look_at_seal();
+  void say_ready();
+  Result<std::optional<build::BuildOutcome>> make_since(const std::vector<build::TargetId>& targets,
+                                                        build::TargetId self);
+  void forget_seal();
+  void leave_seal();
   Opened open_badly(const std::string& what, int& code);
   Opened build_manifest(bool& was_made, int& code);
   void find_products(const std::vector<build::TargetId>& targets);
@@ -115,6 +126,12 @@ class LiveBuild final : public build::Changes, public build::BuildListener {
   std::size_t watched_ = 0;                     // of the manifest's targets
   bool has_new_manifest_ = false;
   bool is_first_ = true;
+  bool is_ready_ = false;    // that it watches was said
+  std::string sealed_text_;  // since_ is a view of it
+  build::Asked sealed_as_;
+  std::optional<build::SealFound> since_;  // a seal from which it begins, and which holds but for some files
+  std::set<std::string, std::less<>> sealed_variables_;  // that commands name, by that seal
+  build::Fingerprint sealed_log_;                        // of which there is a good seal
   bool said_trouble_of_watches_ = false;
   std::vector<bool> is_manifest_;  // by target
   std::vector<build::TargetId> products_;

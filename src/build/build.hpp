@@ -98,10 +98,12 @@ class Build {
   // False: this cannot be told, and this Build is of no use any more. O(what is wanted), without a look at
   // it.
   Result<bool> adopt(std::span<const TargetId> roots, std::span<const SealedFiles> files);
-  // As make(), where all is as adopted but for the groups of `files` that are not the same. Nothing: this
-  // cannot be told, or what makes the manifest, `self`, may have to run; nothing was run, and this Build is
-  // of no use any more. PRECONDITION: adopt() of the same, which said true.
-  Result<std::optional<BuildOutcome>> make_since(std::span<const SealedFiles> files, TargetId self);
+  // As make(), where all is as adopted but for the groups of `files` that are not the same and for what was
+  // `touched` since. Nothing: this cannot be told, or what makes the manifest, `self`, may have to run;
+  // nothing was run, and this Build is of no use any more. PRECONDITION: adopt() of the same, which said
+  // true.
+  Result<std::optional<BuildOutcome>> make_since(std::span<const SealedFiles> files, TargetId self,
+                                                 Touched touched = {});
   // A dyndep file came out other than it was read: read the manifest again.
   bool needs_manifest() const noexcept { return plan_.needs_manifest(); }
   const Present& present() const noexcept { return present_; }
@@ -128,6 +130,9 @@ class Build {
   // Adds every file that was looked at. False: not everything is as it should be, or too much of it too
   // fresh, so there can be no seal.
   bool add_sealed(SealMaker& seal) const;
+  // Whether a seal of what a Build with changes has made says it: all of it ended well and nothing was heard
+  // that was not looked at. What was too fresh is looked at again. O(what is wanted).
+  bool can_be_sealed();
   // Removes what steps made that the manifest has no more, if it is still what they made. How many files.
   unsigned remove_stale();
 

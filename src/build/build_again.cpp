@@ -142,6 +142,15 @@ bool Build::has_failed(std::span<const TargetId> targets) const {
   return false;
 }
 
+bool Build::can_be_sealed() {
+  if (!plan_.is_kept() || needs_plan_ || is_stopped_ || plan_.any_touched()) return false;
+  for (StepId step = 0; step < manifest_.step_count(); ++step)
+    if (plan_.is_wanted(step) && !(is_made(step) && is_as_recorded(step))) return false;
+  present_.settle_rest();
+  log_.flush();
+  return true;
+}
+
 Result<BuildOutcome> Build::make_again(const Touched& touched) {
   finished_ = failures_ = 0;
   is_stopped_ = false;

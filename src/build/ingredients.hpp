@@ -32,6 +32,10 @@ class Ingredients {
   // What commands have named so far: variables, and programs with where they were found.
   const std::set<std::string, std::less<>>& named() const noexcept { return named_; }
   const std::map<std::string, std::string, std::less<>>& found() const noexcept { return found_; }
+  // Commands that were not looked at named these.
+  void also_named(const std::set<std::string, std::less<>>& variables) {
+    named_.insert(variables.begin(), variables.end());
+  }
   // Names of the variables that decide what `command` makes, each once.
   std::vector<std::string> names(std::string_view command) const;
   // Files that the programs in `command` are found as, without those that a step makes. May number new

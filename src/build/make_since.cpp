@@ -78,9 +78,9 @@ Result<bool> Build::adopt(std::span<const TargetId> roots, std::span<const Seale
   return plan_.adopt(roots_);
 }
 
-Result<std::optional<BuildOutcome>> Build::make_since(std::span<const SealedFiles> files, TargetId self) {
+Result<std::optional<BuildOutcome>> Build::make_since(std::span<const SealedFiles> files, TargetId self,
+                                                      Touched touched) {
   const std::optional<BuildOutcome> cannot;
-  Touched touched;
   Numbers numbers(manifest_);
   for (const SealedFiles& group : files) {
     if (group.kind == SealedKind::manifest || group.is_same) continue;

@@ -3,6 +3,7 @@
 // stays done. Used by one thread.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -119,6 +120,9 @@ class Plan {
   bool take_discovered(StepId step);
   // Since it began to run, or was done.
   bool is_touched(StepId step) const noexcept { return step < touched_.size() && touched_[step]; }
+  bool any_touched() const noexcept {
+    return std::find(touched_.begin(), touched_.end(), true) != touched_.end();
+  }
   // Before make(), when some that are done were touched.
   void reopen_touched();
   bool is_wanted(StepId step) const noexcept { return step < places_.size() && places_[step] != kNone; }

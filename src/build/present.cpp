@@ -1,6 +1,8 @@
 #include "build/present.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "build/for_all.hpp"
@@ -12,6 +14,10 @@ constexpr std::size_t kManyFiles = 512;
 constexpr std::size_t kAtOnce = 128;
 constexpr std::size_t kSomeFiles = 4096;         // whose digests are held together
 constexpr std::int64_t kSettledNs = 20'000'000;  // many ticks of the clock that files are stamped with
+
+constexpr std::chrono::milliseconds kTick{
+    5};  // no clock that files are stamped with is slower, but coarse ones
+constexpr int kTicks = 3;
 
 }  // namespace
 
@@ -150,6 +156,18 @@ void Present::settle() {
   std::sort(fresh.begin(), fresh.end());
   fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
   settle(fresh);
+}
+
+void Present::settle_rest() {
+  for (int i = 0; i < kTicks; ++i) {
+    std::vector<TargetId> fresh;
+    for (const auto& [target, print] : prints_)
+      if (is_looked(target)) fresh.push_back(target);
+    if (fresh.empty()) return;
+    if (i != 0) std::this_thread::sleep_for(kTick);
+    std::sort(fresh.begin(), fresh.end());
+    settle(fresh);
+  }
 }
 
 void Present::settle_many() {

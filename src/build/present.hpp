@@ -54,6 +54,8 @@ class Present {
   // same when much of it waits, of what can be trusted by now.
   void settle();
   void settle_many();
+  // The same of all that is not trusted yet, and waits some ticks of the clock for it.
+  void settle_rest();
 
  private:
   static constexpr std::size_t kUnsettledMany = 1024;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <system_error>
 
 #include "build/for_all.hpp"
@@ -103,6 +104,33 @@ class Looker {
   std::string directory_;
   int fd_ = -1;
 };
+
+// Tells of the directories of its files, those above each other not. Most are in that of the one before.
+void tell_directories(const SealedFiles& group, const BeforeLooking& tell) {
+  std::string_view last;
+  bool is_first = true;
+  group.each([&](std::string_view path) {
+    const std::string_view parent = parent_of(path);
+    if (!is_first && parent == last) return;
+    is_first = false;
+    last = parent;
+    tell(parent);
+  });
+}
+
+// The numbers of groups, those with files of several directories first: a directory of very many files takes
+// long to be watched, and there is work to do meanwhile.
+std::vector<std::uint32_t> mixed_first(std::span<const SealedFiles> groups) {
+  const auto is_mixed = [&](std::uint32_t i) {
+    const std::string_view paths = groups[i].paths.substr(0, groups[i].paths.size() - 1);
+    const std::size_t last = paths.rfind('\0');
+    return parent_of(paths.data()) != parent_of(last == paths.npos ? paths : paths.substr(last + 1));
+  };
+  std::vector<std::uint32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_partition(order.begin(), order.end(), is_mixed);
+  return order;
+}
 
 // False: they are not as they should be.
 bool take_groups(SealReader& reader, std::vector<SealedFiles>& groups) {
@@ -270,9 +298,26 @@ std::unique_ptr<SealLook> SealLook::begin(std::string_view seal, const Asked& as
   return std::unique_ptr<SealLook>(new SealLook(std::move(*found), groups_max));
 }
 
-std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max) {
-  const auto look = SealLook::begin(seal, asked, groups_max);
-  return look == nullptr ? std::nullopt : look->finish();
+std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max,
+                                      const BeforeLooking& before) {
+  if (!before) {
+    const auto look = SealLook::begin(seal, asked, groups_max);
+    return look == nullptr ? std::nullopt : look->finish();
+  }
+  auto found = read_seal(seal, asked);
+  if (!found) return std::nullopt;
+  std::vector<SealedFiles>& files = found->files;
+  const std::vector<std::uint32_t> order = mixed_first(files);
+  std::atomic<std::size_t> broken{0};
+  for_all_prepared(
+      files.size(), kManyGroups, [&](std::size_t i) { tell_directories(files[order[i]], before); },
+      [&](std::size_t i) {
+        if (broken.load(std::memory_order_relaxed) > groups_max) return;
+        SealedFiles& group = files[order[i]];
+        group.is_same = is_same_still(group);
+        if (!group.is_same) broken.fetch_add(1, std::memory_order_relaxed);
+      });
+  return broken > groups_max ? std::nullopt : std::move(found);
 }
 
 bool is_unbroken(std::string_view seal, const Asked& asked) {

@@ -134,8 +134,11 @@ class SealLook {
   std::vector<std::thread> threads_;
 };
 
-// Looks at every file. None as SealLook::begin and finish.
-std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max);
+// Looks at every file. None as SealLook::begin and finish. Where `before` is given it hears, on this thread
+// and perhaps several times in a row, of the directory of each file before any file there is looked at.
+using BeforeLooking = std::function<void(std::string_view directory)>;
+std::optional<SealFound> look_at_seal(std::string_view seal, const Asked& asked, std::size_t groups_max,
+                                      const BeforeLooking& before = {});
 
 // Whether all is as `seal` has it. False for bytes that are no seal.
 bool is_unbroken(std::string_view seal, const Asked& asked);

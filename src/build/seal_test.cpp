@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "build/ingredients.hpp"
 #include "build/write_file.hpp"
@@ -99,6 +100,27 @@ TEST_F(BuildSeal, IsBrokenByWhatWasMissingAndCame) {
   const std::string bytes = seal();
   ASSERT_TRUE(write_file(missing, ""));
   EXPECT_FALSE(is_unbroken(bytes, asked));
+}
+
+// So whoever watches them from then on misses nothing.
+TEST_F(BuildSeal, TellsOfADirectoryBeforeItLooksThere) {
+  for (const std::string& changed : {files[0], files[1], files[900], missing}) {
+    const std::string bytes = seal();
+    std::set<std::string, std::less<>> told;
+    const auto unchanged = look_at_seal(bytes, asked, 0, [&](std::string_view in) { told.emplace(in); });
+    ASSERT_TRUE(unchanged);
+    EXPECT_TRUE(unchanged->holds());
+    EXPECT_EQ(told, (std::set<std::string, std::less<>>{directory, directory + "/in"}));
+    bool is_changed = false;
+    const auto found = look_at_seal(bytes, asked, 2, [&](std::string_view in) {
+      if (in != parent_of(changed) || is_changed) return;
+      is_changed = true;
+      EXPECT_TRUE(write_file(changed, "other"));
+    });
+    EXPECT_TRUE(is_changed);
+    EXPECT_FALSE(found && found->holds()) << changed;
+    (void)::unlink(missing.c_str());
+  }
 }
 
 TEST_F(BuildSeal, TellsTheGroupsThatMayBeOthers) {

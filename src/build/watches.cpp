@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,8 +53,8 @@ std::string limit_of(const char* name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Watches>> Watches::open(const Manifest& manifest) {
-  std::unique_ptr<Watches> watches(new Watches(manifest));
+Result<std::unique_ptr<Watches>> Watches::open() {
+  std::unique_ptr<Watches> watches(new Watches());
   watches->fd_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (watches->fd_ < 0) {
     const int error = errno;
@@ -89,7 +90,7 @@ void Watches::place(const std::string& path, Directory& directory) {
   directory.watch = watch;
   auto& spellings = spellings_[watch];
   if (std::find(spellings.begin(), spellings.end(), path) == spellings.end()) spellings.push_back(path);
-  list(path);
+  if (manifest_ != nullptr) list(path, false);
 }
 
 void Watches::displace(const std::string& path, Directory& directory) {
@@ -115,7 +116,7 @@ Watches::Directory& Watches::know(std::string_view path) {
 }
 
 // Links lead elsewhere and directories are lists of names: what is told of their parents is not enough.
-void Watches::list(const std::string& path) {
+void Watches::list(const std::string& path, bool touches) {
   DIR* const directory = ::opendir(name_of(path));
   if (directory == nullptr) return;
   std::vector<std::pair<std::string, TargetId>> found;
@@ -124,11 +125,27 @@ void Watches::list(const std::string& path) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     std::string one = joined(path, name);
-    const TargetId target = manifest_.find(one);
+    const TargetId target = manifest_->find(one);
     if (target != kNone) found.emplace_back(std::move(one), target);
   }
   ::closedir(directory);
-  for (const auto& [name, target] : found) follow(name, target);
+  for (const auto& [name, target] : found) {
+    follow(name, target);
+    if (touches) touch(target, true);
+  }
+}
+
+void Watches::add_directory(std::string_view path) {
+  (void)know(path);
+}
+
+void Watches::give(const Manifest& manifest) {
+  manifest_ = &manifest;
+  listed_ = static_cast<TargetId>(manifest.target_count());
+  std::vector<std::string> watched;
+  for (const auto& [path, directory] : directories_)
+    if (directory.watch >= 0) watched.push_back(path);
+  for (const std::string& path : watched) list(path, true);
 }
 
 void Watches::follow(const std::string& path, TargetId target) {
@@ -158,24 +175,24 @@ void Watches::add(TargetId first) {
   ++round_;
   std::string_view last;
   const Directory* directory = nullptr;
-  const auto count = static_cast<TargetId>(manifest_.target_count());
+  const auto count = static_cast<TargetId>(manifest_->target_count());
   marks_.resize(count, Mark::none);
   for (TargetId target = first; target < count; ++target) {
-    const std::string_view parent = parent_of(manifest_.path(target));
+    const std::string_view parent = parent_of(manifest_->path(target));
     if (directory == nullptr || parent != last) {
       directory = &know(parent);
       last = parent;
     }
     if (directory->round == round_) touch(target, true);
     // Its directory was listed before it was a target.
-    if (directory->round != round_) follow(std::string(manifest_.path(target)), target);
+    if (directory->round != round_ && target >= listed_) follow(std::string(manifest_->path(target)), target);
   }
 }
 
 void Watches::touch(TargetId target, bool is_sure) {
-  if (target >= marks_.size()) marks_.resize(manifest_.target_count(), Mark::none);
-  const StepId producer = manifest_.producer(target);
-  const bool is_made = producer != kNone && !manifest_.is_phony(producer);
+  if (target >= marks_.size()) marks_.resize(manifest_->target_count(), Mark::none);
+  const StepId producer = manifest_->producer(target);
+  const bool is_made = producer != kNone && !manifest_->is_phony(producer);
   const auto now = Clock::now();
   if (touched_.empty() && !everything_) first_ = now;
   Mark& mark = marks_[target];
@@ -211,8 +228,9 @@ void Watches::replace_below(const std::string& path) {
 }
 
 void Watches::hear_path(const std::string& path, std::uint32_t mask) {
+  if (manifest_ == nullptr) return all_touched();
   bool is_known = false;
-  const TargetId target = manifest_.find(path);
+  const TargetId target = manifest_->find(path);
   if (target != kNone) {
     is_known = true;
     touch(target, (mask & kSure) != 0);
@@ -223,7 +241,7 @@ void Watches::hear_path(const std::string& path, std::uint32_t mask) {
     const std::vector<TargetId> targets = links->second;
     for (const TargetId one : targets) touch(one, (mask & kSure) != 0);
     if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0)
-      for (const TargetId one : targets) follow(std::string(manifest_.path(one)), one);
+      for (const TargetId one : targets) follow(std::string(manifest_->path(one)), one);
   }
   if ((mask & kNames) != 0 && directories_.contains(path)) {
     is_known = true;
@@ -252,7 +270,7 @@ void Watches::hear(int watch, std::uint32_t mask, std::string_view name) {
     if ((mask & kNames) == 0) continue;
     // A directory that is a target, or that one leads to, has other names in it.
     const std::string own = spelling.empty() ? "." : spelling;
-    const TargetId listed = manifest_.find(own);
+    const TargetId listed = manifest_ == nullptr ? kNone : manifest_->find(own);
     if (listed != kNone) touch(listed, false);
     if (const auto links = behind_links_.find(own); links != behind_links_.end())
       for (const TargetId one : links->second) touch(one, false);
@@ -261,10 +279,13 @@ void Watches::hear(int watch, std::uint32_t mask, std::string_view name) {
 
 void Watches::collect() {
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
-  while (fd_ >= 0) {
+  int left = 0;  // what comes meanwhile can wait, or who writes without end would have us read without end
+  if (fd_ >= 0 && ::ioctl(fd_, FIONREAD, &left) != 0) left = 0;
+  while (fd_ >= 0 && left > 0) {
     const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
+    left -= static_cast<int>(got);
     for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(got);) {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof event);

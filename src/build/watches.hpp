@@ -3,7 +3,7 @@
 // renames. To be touched is a reason to look and no more: content decides. Used by one thread.
 //
 // I1  A watch stands before anything below it is looked at; what a new watch finds there is touched. So no
-//     change falls between.
+//     change falls between. Whoever looks before the manifest is read watches the directories first.
 // I2  Whatever cannot be told one by one is told as `everything`: the queue's overflow, a directory that came
 //     or went, and, once a second, a kernel that grants no more watches.
 #pragma once
@@ -29,13 +29,19 @@ struct Touched {
 
 class Watches {
  public:
-  // Errors: there is no inotify to be had, and why. `manifest` names the targets and outlives this.
-  static Result<std::unique_ptr<Watches>> open(const Manifest& manifest);
+  // Errors: there is no inotify to be had, and why.
+  static Result<std::unique_ptr<Watches>> open();
   ~Watches();
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
+  // Watches a directory in which something is going to be looked at.
+  void add_directory(std::string_view path);
+  // It names the targets and outlives this. Until then whatever changes is `everything`. What links of
+  // directories that were added lead to is touched. O(names in those).
+  void give(const Manifest& manifest);
   // Watches the places of targets [first, all of the manifest's). O(targets + names in new directories).
+  // PRECONDITION: give().
   void add(TargetId first);
   // Can be read when there is something to collect; -1: nothing is told, ask patience_ms() in time.
   int fd() const noexcept { return fd_; }
@@ -61,11 +67,11 @@ class Watches {
     unsigned round = 0;
   };
 
-  explicit Watches(const Manifest& manifest) : manifest_(manifest) {}
+  Watches() = default;
   Directory& know(std::string_view path);
   void place(const std::string& path, Directory& directory);
   void displace(const std::string& path, Directory& directory);
-  void list(const std::string& path);
+  void list(const std::string& path, bool touches);
   void follow(const std::string& path, TargetId target);
   void hear(int watch, std::uint32_t mask, std::string_view name);
   void hear_path(const std::string& path, std::uint32_t mask);
@@ -74,7 +80,8 @@ class Watches {
   void all_touched();
   void give_up(const std::string& why);
 
-  const Manifest& manifest_;
+  const Manifest* manifest_ = nullptr;
+  TargetId listed_ = 0;  // targets below it were known when the directories that were added were listed
   int fd_ = -1;
   std::string trouble_;
   std::unordered_map<std::string, Directory> directories_;
