@@ -17,6 +17,7 @@
 #include <map>
 #include <vector>
 
+#include "base/number.hpp"
 #include "larder/cache.hpp"
 #include "program/adopted.hpp"
 #include "program/known_builds.hpp"
@@ -269,7 +270,8 @@ class Layers {
          std::getline(lines, cost, '\t') && std::getline(lines, why);) {
       ++outcomes[layer][outcome];
       if (!why.empty()) ++why_not[layer + ": " + why];
-      if (outcome.ends_with("_hit")) saved[layer] += Nanoseconds(std::strtoll(cost.c_str(), nullptr, 10));
+      if (outcome.ends_with("_hit"))
+        saved[layer] += Nanoseconds(to_number<Nanoseconds::rep>(cost).value_or(0));
     }
     for (const auto& [layer, of_layer] : outcomes) {
       std::uint64_t asked = 0;
