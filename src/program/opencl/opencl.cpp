@@ -84,6 +84,10 @@ std::string_view OpenclApi::why_left_alone() const noexcept {
   return driver_->left_alone;
 }
 
+bool OpenclApi::has_dear_binaries() const noexcept {
+  return driver_->has_dear_binaries;
+}
+
 bool OpenclApi::builds_at_once() const noexcept {
   return driver_->builds_at_once;
 }
