@@ -259,7 +259,11 @@ class Layers {
     if (call.has("--gl-layer") && preloaded.empty())
       remarks_.emplace_back(
           "opengl: larder_opengl_layer.so is not where larder is installed, or cannot be preloaded");
-    for (const std::string& each : {preloadable("larder_nvrtc_shim.so"), variable("LD_PRELOAD")}) {
+    // Where OpenCL's loader has no layers; one that has some finds it there already.
+    const std::string for_loader =
+        call.has("--opencl-layer") ? preloadable("larder_opencl_layer.so") : std::string();
+    for (const std::string& each :
+         {for_loader, preloadable("larder_nvrtc_shim.so"), variable("LD_PRELOAD")}) {
       if (!each.empty()) preloaded += (preloaded.empty() ? "" : ":") + each;
     }
     if (preloaded != variable("LD_PRELOAD")) variables_.push_back("LD_PRELOAD=" + preloaded);
