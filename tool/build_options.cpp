@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "base/number.hpp"
 #include "settings/units.hpp"
 #include "tool/environment.hpp"
 
@@ -17,9 +17,9 @@ namespace {
 
 bool read_count(const Call& call, std::string_view argument, unsigned& count) {
   if (!call.has(argument)) return true;
-  const std::string_view text = call.value(argument);
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const auto read = to_number<unsigned>(call.value(argument));
+  count = read.value_or(count);
+  return read.has_value();
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.hpp"
 #include "build/plan.hpp"
 
 #include "tool/build_session.hpp"
@@ -164,14 +164,12 @@ int BuildTool::targets() {
     for (const std::string_view path : made) console_.out(printable(path) + '\n');
     return kDone;
   }
-  unsigned depth = 1;
-  if (mode != "depth" ||
-      (words_.size() > 1 &&
-       std::from_chars(words_[1].data(), words_[1].data() + words_[1].size(), depth).ec != std::errc()))
+  const auto given = words_.size() > 1 ? to_number<unsigned>(words_[1]) : std::optional(1u);
+  if (mode != "depth" || !given)
     return call_.refuse("-t targets does not know " + mode, "it takes `rule NAME`, `depth N` or `all`",
                         "write larder build -t targets all");
   // A graph may be deeper than the machine's stack, and a tree of it larger than the disk.
-  if (depth == 0 || depth > 200) depth = 200;
+  const unsigned depth = *given == 0 || *given > 200 ? 200 : *given;
   std::vector<TargetId> tops;
   for (StepId step = 0; step < manifest_.step_count(); ++step)
     for (const TargetId output : manifest_.outputs(step))

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/number.hpp"
 #include "tool/child.hpp"
 
 namespace larder::tool {
@@ -59,7 +60,8 @@ int version_in(const std::string& path) {
   const std::size_t end = path.find_first_not_of("0123456789", at + 6);
   if (end == at + 6 || end == std::string::npos) return 0;
   const std::string rest = path.substr(end);
-  return rest == "/bin/clang" || rest == "/bin/clang++" ? std::atoi(path.c_str() + at + 6) : 0;
+  if (rest != "/bin/clang" && rest != "/bin/clang++") return 0;
+  return to_number<int>(std::string_view(path).substr(at + 6, end - at - 6)).value_or(0);
 }
 
 namespace {
@@ -87,11 +89,13 @@ Result<int> clang_version(const std::string& compiler) {
   if (const int version = version_in(path_of(compiler)); version != 0) return version;
   const Result<std::string> said = output_of({compiler, "--version"});
   if (!said) return tl::unexpected<Error>(said.error());
-  const std::string_view text = *said;
-  const std::size_t at = text.find("clang version ");
+  constexpr std::string_view kSays = "clang version ";
+  std::string_view text = *said;
+  const std::size_t at = text.find(kSays);
   if (at == std::string_view::npos)
     return fail(Code::unsupported, compiler + " is not clang: value reuse is a plugin for clang");
-  return std::atoi(std::string(text.substr(at + 14, 6)).c_str());
+  text.remove_prefix(at + kSays.size());
+  return take_number<int>(text).value_or(0);
 }
 
 bool has_plugin_source(int version) {

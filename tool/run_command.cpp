@@ -17,6 +17,7 @@
 #include <map>
 #include <vector>
 
+#include "base/number.hpp"
 #include "larder/cache.hpp"
 #include "program/adopted.hpp"
 #include "program/known_builds.hpp"
@@ -75,23 +76,52 @@ class Signals {
   struct sigaction before_[kCount] {};
 };
 
-int start_and_wait(const std::vector<std::string>& words, const std::vector<std::string>& more, Call& call) {
-  std::vector<std::string> lines = more;
-  // Of two lines for one variable programs may take either.
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view line(*each);
-    const std::string_view name = line.substr(0, line.find('=') + 1);
-    const auto is_it = [&](const std::string& said) { return !name.empty() && said.starts_with(name); };
-    if (std::none_of(more.begin(), more.end(), is_it)) lines.emplace_back(line);
+// The words of a command, and the environment with `more` lines, as a process is started with them.
+class Start {
+ public:
+  Start(const std::vector<std::string>& words, const std::vector<std::string>& more)
+      : words_(words), lines_(more) {
+    // Of two lines for one variable programs may take either.
+    for (char** each = environ; *each != nullptr; ++each) {
+      const std::string_view line(*each);
+      const std::string_view name = line.substr(0, line.find('=') + 1);
+      const auto is_it = [&](const std::string& said) { return !name.empty() && said.starts_with(name); };
+      if (std::none_of(more.begin(), more.end(), is_it)) lines_.emplace_back(line);
+    }
+    for (std::string& line : lines_) environment_.push_back(line.data());
+    environment_.push_back(nullptr);
+    for (std::string& word : words_) arguments_.push_back(word.data());
+    arguments_.push_back(nullptr);
   }
-  std::vector<char*> environment;
-  std::vector<char*> arguments;
-  for (std::string& line : lines) environment.push_back(line.data());
-  environment.push_back(nullptr);
-  std::vector<std::string> copies = words;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
 
+  // 0, or what errno would be.
+  int spawn(pid_t& child, const posix_spawnattr_t& attributes) {
+    return ::posix_spawnp(&child, arguments_[0], nullptr, &attributes, arguments_.data(),
+                          environment_.data());
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::string> lines_;
+  std::vector<char*> arguments_;
+  std::vector<char*> environment_;
+};
+
+// In a session of its own: no terminal's key reaches it, and nobody waits for it.
+bool spawn_aside(const std::vector<std::string>& words, const std::vector<std::string>& more) {
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t child = -1;
+  const bool is_started = Start(words, more).spawn(child, attributes) == 0;
+  ::posix_spawnattr_destroy(&attributes);
+  return is_started;
+}
+
+int start_and_wait(const std::vector<std::string>& words, const std::vector<std::string>& more, Call& call) {
+  Start start(words, more);
   const Signals signals;
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -105,8 +135,7 @@ int start_and_wait(const std::vector<std::string>& words, const std::vector<std:
   ::posix_spawnattr_setsigmask(&attributes, &before);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
-  const int error =
-      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environment.data());
+  const int error = start.spawn(child, attributes);
   if (error == 0) child_to_tell = static_cast<sig_atomic_t>(child);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::posix_spawnattr_destroy(&attributes);
@@ -230,7 +259,11 @@ class Layers {
     if (call.has("--gl-layer") && preloaded.empty())
       remarks_.emplace_back(
           "opengl: larder_opengl_layer.so is not where larder is installed, or cannot be preloaded");
-    for (const std::string& each : {preloadable("larder_nvrtc_shim.so"), variable("LD_PRELOAD")}) {
+    // Where OpenCL's loader has no layers; one that has some finds it there already.
+    const std::string for_loader =
+        call.has("--opencl-layer") ? preloadable("larder_opencl_layer.so") : std::string();
+    for (const std::string& each :
+         {for_loader, preloadable("larder_nvrtc_shim.so"), variable("LD_PRELOAD")}) {
       if (!each.empty()) preloaded += (preloaded.empty() ? "" : ":") + each;
     }
     if (preloaded != variable("LD_PRELOAD")) variables_.push_back("LD_PRELOAD=" + preloaded);
@@ -248,7 +281,9 @@ class Layers {
     variables_.push_back("LARDER_RUN_REPORT=" + path);
   }
   ~Layers() {
+    std::error_code none;
     if (!told_.empty()) ::unlink(told_.c_str());
+    if (!wishes_.empty()) std::filesystem::remove_all(wishes_, none);
   }
   Layers() = default;
   Layers(const Layers&) = delete;
@@ -256,6 +291,24 @@ class Layers {
 
   const std::vector<std::string>& variables() const noexcept {
     return variables_;
+  }
+
+  // When the program is over: what its OpenCL layer wishes to be made is left to a worker, which nobody waits
+  // for. The folder is the worker's from then on. `more` is what the program's environment had.
+  void leave_to_worker(std::vector<std::string> more) {
+    std::error_code none;
+    if (wishes_.empty() || std::filesystem::is_empty(wishes_, none)) return;
+    const auto count = std::distance(std::filesystem::directory_iterator(wishes_), {});
+    const std::string worker = find_part("larder_opencl_worker");
+    std::erase_if(more, [](const std::string& line) { return line.starts_with("LD_PRELOAD="); });
+    if (worker.empty()) {
+      remarks_.emplace_back("opencl: larder_opencl_worker is not where larder is installed");
+    } else if (!spawn_aside({worker, wishes_}, more)) {
+      remarks_.emplace_back("opencl: larder_opencl_worker cannot be started");
+    } else {
+      remarks_.push_back("opencl: " + std::to_string(count) + " left to a worker to keep");
+      wishes_.clear();
+    }
   }
 
   // A line of a layer: its name, outcome, cost in nanoseconds, why it could not be kept.
@@ -269,7 +322,8 @@ class Layers {
          std::getline(lines, cost, '\t') && std::getline(lines, why);) {
       ++outcomes[layer][outcome];
       if (!why.empty()) ++why_not[layer + ": " + why];
-      if (outcome.ends_with("_hit")) saved[layer] += Nanoseconds(std::strtoll(cost.c_str(), nullptr, 10));
+      if (outcome.ends_with("_hit"))
+        saved[layer] += Nanoseconds(to_number<Nanoseconds::rep>(cost).value_or(0));
     }
     for (const auto& [layer, of_layer] : outcomes) {
       std::uint64_t asked = 0;
@@ -314,6 +368,12 @@ class Layers {
     const std::string before = variable("OPENCL_LAYERS");
     variables_.push_back("OPENCL_LAYERS=" + layer + (before.empty() ? "" : ":" + before));
     variables_.push_back("LARDER_OPENCL_LAYER=" + (which.empty() ? "turns" : which));
+    // An adopted cache holds more than any binary.
+    if (which == "all" && pocl == adoptions.end()) {
+      std::string folder = (std::filesystem::temp_directory_path() / "larder-wishes-XXXXXX").string();
+      if (folder.starts_with('/') && ::mkdtemp(folder.data()) != nullptr) wishes_ = folder;
+      if (!wishes_.empty()) variables_.push_back("LARDER_OPENCL_WISHES=" + wishes_);
+    }
     if (pocl != adoptions.end()) variables_.push_back("LARDER_OPENCL_TURNS=" + pocl->directory());
   }
 
@@ -341,6 +401,7 @@ class Layers {
   std::vector<std::string> variables_;
   std::vector<std::string> remarks_;
   std::string told_;
+  std::string wishes_;  // a folder of this run's; empty: none, or handed over
 };
 
 // What is allowed to go wrong around a program, and may not keep it from running.
@@ -383,6 +444,7 @@ int run_run(Call& call) {
     for (Adoption& each : adopted.adoptions) each.take_in(spent_by_children(), bytes_max);
     if (adopted.cache) adopted.cache->close(*call.options().close_time);
   });
+  try_to(adopted, "worker", [&] { layers.leave_to_worker(more); });
   if (call.has("--report")) {
     report(adopted, call.console());
     try_to(adopted, "report", [&] { layers.report(call.console()); });

@@ -1,5 +1,5 @@
-#include <charconv>
 
+#include "base/number.hpp"
 #include "tool/build_options.hpp"
 #include "tool/live_build.hpp"
 #include "tool/site.hpp"
@@ -50,8 +50,8 @@ int run_serve(Call& call) {
   unsigned port = kPort;
   if (call.has("--port")) {
     const std::string_view text = call.value("--port");
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || port > 65535)
+    port = to_number<unsigned>(text).value_or(UINT_MAX);
+    if (port > 65535)
       return call.refuse("--port cannot be " + std::string(text), "it takes a number from 0 to 65535",
                          "write --port 8080");
   }

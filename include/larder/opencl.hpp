@@ -51,9 +51,11 @@ class LARDER_API OpenclApi {
   OpenclApi(const OpenclApi&) = delete;
   OpenclApi& operator=(const OpenclApi&) = delete;
 
-  // For a layer: why programs of this driver are better not kept by their binaries; empty: they may be. And
-  // whether a build is over when clBuildProgram returns, whoever wants to be called back.
+  // For a layer: why programs of this driver are better not kept by their binaries; empty: they may be.
+  // Whether asking for those is dear, so that it is left to larder's worker. And whether a build is over when
+  // clBuildProgram returns, whoever wants to be called back.
   std::string_view why_left_alone() const noexcept;
+  bool has_dear_binaries() const noexcept;
   bool builds_at_once() const noexcept;
   // For a layer: build() by its host's own words, in the program that its host holds, or in one that a link
   // gives. `call` has the driver do it and returns its code, which `code` is then. Success gives one more

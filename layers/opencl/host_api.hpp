@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "larder/opencl.hpp"
 #include "program/opencl/functions.hpp"
@@ -31,6 +32,8 @@ struct HostBuild {
   // The binary that was kept or found, where all devices share one.
   std::optional<std::string> binary;
   bool has_several_binaries = false;
+  // What was not found and is to be left to larder's worker once the host has built it.
+  std::vector<Key> wished;
 };
 
 class HostApi {

@@ -2,6 +2,8 @@
 // the drivers and answers clBuildProgram for programs of source from what larder has; whatever else a program
 // does goes on to the driver, with the handle that the driver gave it. A function either knows better or
 // calls what lies beneath.
+#include "layers/opencl/layer.hpp"
+
 #include <CL/cl_layer.h>
 
 #include <algorithm>
@@ -431,6 +433,16 @@ bool fill() noexcept {
 constinit std::atomic<bool> is_in_use{false};
 
 }  // namespace
+
+// One place is answered: what a second one, or the same once more, has beneath it is not what the first has.
+const cl_icd_dispatch* stand_above(const cl_icd_dispatch& beneath) noexcept {
+  if (!guest::is_enabled() || is_in_use.exchange(true)) return nullptr;
+  std::memcpy(&next, &beneath, sizeof next);
+  if (!fill()) return nullptr;
+  guest::watch_end();
+  return &mine;
+}
+
 }  // namespace larder::layer
 
 extern "C" __attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what,
@@ -457,13 +469,9 @@ extern "C" __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer
   if (count < kCount) return CL_INVALID_VALUE;
   *count_ret = count;
   *table = beneath;
-  // One loader is answered: what a second one, or the same once more, has beneath it is not what the first
-  // has.
-  if (!larder::guest::is_enabled() || is_in_use.exchange(true)) return CL_SUCCESS;
-  std::memcpy(&next, beneath, sizeof next);
-  if (!fill()) return CL_SUCCESS;
-  larder::guest::watch_end();
+  const cl_icd_dispatch* const above = stand_above(*beneath);
+  if (above == nullptr) return CL_SUCCESS;
   *count_ret = kCount;
-  *table = &mine;
+  *table = above;
   return CL_SUCCESS;
 }

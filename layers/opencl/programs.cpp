@@ -5,6 +5,7 @@
 
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
+#include "layers/opencl/wishes.hpp"
 #include "program/ending.hpp"
 #include "program/guest.hpp"
 
@@ -81,6 +82,7 @@ std::shared_ptr<ContextPrograms> programs_of(cl_context context, cl_device_id de
   if (!opencl) return nullptr;
   programs = std::make_shared<ContextPrograms>();
   if (!keeps_all) programs->why_not = (*opencl)->why_left_alone();
+  programs->is_by_worker = takes_wishes() && (*opencl)->has_dear_binaries();
   Cache* const cache = programs->why_not.empty() ? guest::open_cache() : nullptr;
   if (programs->why_not.empty() && cache == nullptr) programs->why_not = "the store cannot be used";
   if (cache != nullptr) {

@@ -22,6 +22,7 @@ struct ContextPrograms {
   std::shared_ptr<HostApi> api;
   std::optional<Programs> programs;  // none: the driver is left alone
   std::optional<Objects> objects;
+  bool is_by_worker = false;  // what is not found is left to larder's worker to keep
   std::string why_not;
 };
 // `functions` live for ever, and retain no context: a context of the same address and device does as well.

@@ -1,8 +1,11 @@
 #include "layers/opencl/serving.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <string>
 
+#include "layers/opencl/wishes.hpp"
 #include "program/guarded.hpp"
 #include "program/guest.hpp"
 
@@ -40,7 +43,7 @@ std::vector<cl_device_id> devices_of(cl_context context, const HostWords& words)
 // now.
 template <typename Api>
 Served ask(ProgramCache<Api>& programs, HostBuild& build, const std::vector<cl_device_id>& devices,
-           const ProgramInput& input, const HostWords& words) {
+           const ProgramInput& input, const HostWords& words, bool is_by_worker = false) {
   // What does more than compile must do it to the program that the host holds.
   if (const std::string why_not = programs.is_cacheable(devices, input).why_not; !why_not.empty()) {
     report_bypass(why_not);
@@ -54,6 +57,14 @@ Served ask(ProgramCache<Api>& programs, HostBuild& build, const std::vector<cl_d
     if (build.was_built) {
       guest::take_notes();
       report(how);
+      return nullptr;
+    }
+    if (!got && is_by_worker) {
+      for (const cl_device_id each : devices) {
+        const Key key = programs.recipe(each, input).key();
+        if (std::find(build.wished.begin(), build.wished.end(), key) == build.wished.end())
+          build.wished.push_back(key);
+      }
       return nullptr;
     }
     if (!got && build.may_build) report(how);  // its failure is remembered; the driver says it with its log
@@ -84,6 +95,15 @@ std::shared_ptr<ContextPrograms> keeper_of(cl_context context, const std::vector
   }
   if (keeper != nullptr) build.may_build = words.notify == nullptr || keeper->api->builds_at_once();
   return keeper;
+}
+
+std::string name_of_platform(cl_device_id device) {
+  cl_platform_id platform = nullptr;
+  std::array<char, 256> text{};
+  if (driver->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform, nullptr) ==
+      CL_SUCCESS)
+    driver->clGetPlatformInfo(platform, CL_PLATFORM_NAME, text.size() - 1, text.data(), nullptr);
+  return text.data();
 }
 
 ObjectBytes object_in(const HostBuild& build, const HostApi& api, const std::vector<cl_device_id>& devices) {
@@ -137,8 +157,19 @@ bool serve_build(cl_program program, const HostWords& words, cl_int& code) noexc
     const auto devices = devices_of(origin.context, words);
     const auto keeper = keeper_of(origin.context, devices, words, build);
     if (keeper == nullptr) return;
+    if (keeper->is_by_worker && !build.may_build)
+      return report_bypass("its program wants to be called back, and may go on meanwhile");
+    if (keeper->is_by_worker) build.may_build = false;
     served = ask(*keeper->programs, build, devices,
-                 {.text = origin.text, .call_options = {.compile = options_of(words)}}, words);
+                 {.text = origin.text, .call_options = {.compile = options_of(words)}}, words,
+                 keeper->is_by_worker);
+    if (build.wished.empty()) return;
+    build.was_built = true;
+    const auto begin = std::chrono::steady_clock::now();
+    build.code = build.call(program);
+    if (build.code != CL_SUCCESS) return;
+    report({.outcome = Outcome::made, .cost = std::chrono::steady_clock::now() - begin});
+    leave_wish(name_of_platform(devices.front()), origin.text, options_of(words), build.wished);
   });
   const bool is_served = served != nullptr;
   end_build(program, std::move(served));

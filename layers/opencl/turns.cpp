@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -64,6 +65,16 @@ void with_turns(Work work) noexcept {
     work(all);
   } catch (...) {  // no memory: less is known
   }
+}
+
+// What a program is, for turns; nothing for one that they are not told of.
+std::optional<TurnsTable::KnownProgram> known(cl_program program) noexcept {
+  std::optional<TurnsTable::KnownProgram> one;
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
+    const auto found = all.programs.find(program);
+    if (found != all.programs.end()) one = found->second;
+  });
+  return one;
 }
 
 const FileTurns* turns() noexcept {
@@ -174,19 +185,14 @@ void ProgramTurn::build(cl_program program, std::span<const cl_device_id> device
 void ProgramTurn::compile(cl_program program, std::span<const cl_device_id> devices, const char* options,
                           std::span<const cl_program> headers, const char** names) noexcept try {
   if (turns() == nullptr) return;
-  bool is_known = false;
+  const auto of = known(program);
+  if (!of) return;
   Recipe recipe("opencl-turn");
-  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
-    const auto found = all.programs.find(program);
-    is_known = found != all.programs.end();
-    if (!is_known) return;
-    add(recipe, "program", found->second.created);
-    for (std::size_t i = 0; names != nullptr && i < headers.size(); ++i) {
-      const auto header = all.programs.find(headers[i]);
-      if (header != all.programs.end() && names[i] != nullptr) add(recipe, names[i], header->second.created);
-    }
-  });
-  if (!is_known) return;
+  add(recipe, "program", of->created);
+  for (std::size_t i = 0; names != nullptr && i < headers.size(); ++i) {
+    const auto header = known(headers[i]);
+    if (header && names[i] != nullptr) add(recipe, names[i], header->created);
+  }
   recipe.add("options", options == nullptr ? std::string_view() : options);
   add_devices(recipe, devices, names == nullptr ? "all" : "all, compiled");
   key_ = recipe.key();
@@ -201,16 +207,13 @@ void ProgramTurn::compile(cl_program program, std::span<const cl_device_id> devi
 void ProgramTurn::link(cl_context context, std::span<const cl_device_id> devices, const char* options,
                        std::span<const cl_program> parts) noexcept try {
   if (turns() == nullptr || !is_of_driver(context)) return;
-  bool is_known = !parts.empty();
+  if (parts.empty()) return;
   Recipe recipe("opencl-turn");
-  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
-    for (const cl_program part : parts) {
-      const auto found = all.programs.find(part);
-      is_known = is_known && found != all.programs.end();
-      if (is_known) add(recipe, "part", found->second.built);
-    }
-  });
-  if (!is_known) return;
+  for (const cl_program each : parts) {
+    const auto part = known(each);
+    if (!part) return;
+    add(recipe, "part", part->built);
+  }
   recipe.add("link-options", options == nullptr ? std::string_view() : options);
   add_devices(recipe, devices, "all, linked");
   key_ = recipe.key();
@@ -228,29 +231,22 @@ void ProgramTurn::linked(cl_program program) noexcept {
 
 void ProgramTurn::ask_for_binaries(cl_program program) noexcept try {
   if (turns() == nullptr) return;
-  bool is_known = false;
+  const auto of = known(program);
+  is_known_ = of.has_value();
+  if (!of) return;
   Recipe recipe("opencl-turn");
-  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
-    const auto found = all.programs.find(program);
-    is_known = found != all.programs.end();
-    if (is_known) add(recipe, "binaries", found->second.built);
-  });
-  if (is_known) key_ = recipe.key();
-  is_known_ = is_known;
+  add(recipe, "binaries", of->built);
+  key_ = recipe.key();
 } catch (...) {  // without a turn
 }
 
 void know_kernel(cl_kernel kernel, cl_program program, std::string_view name) noexcept try {
   if (turns() == nullptr) return;
-  bool is_known = false;
+  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS { all.kernels.erase(kernel); });
+  const auto of = known(program);
+  if (!of) return;
   Recipe recipe("opencl-turn");
-  with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {
-    all.kernels.erase(kernel);
-    const auto found = all.programs.find(program);
-    is_known = found != all.programs.end();
-    if (is_known) add(recipe, "program", found->second.built);
-  });
-  if (!is_known) return;
+  add(recipe, "program", of->built);
   recipe.add("kernel", name);
   const Key key = recipe.key();
   with_turns([&](TurnsTable& all) NO_THREAD_SAFETY_ANALYSIS {

@@ -3,7 +3,8 @@
 #include <ar.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.hpp"
 
 namespace larder::build {
 namespace {
@@ -28,12 +29,10 @@ std::optional<std::vector<ArchiveMember>> read_archive(std::string_view bytes) {
     member.name = bytes.substr(0, kNameBytes);
     member.name = member.name.substr(0, member.name.find_last_not_of(' ') + 1);
     member.is_table = member.name == "/" || member.name == "//" || member.name == "/SYM64/";
-    const std::string_view digits = bytes.substr(kSizeAt, kSizeBytes);
-    std::size_t size = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-    if (error != std::errc() ||
-        digits.find_first_not_of(' ', static_cast<std::size_t>(end - digits.data())) != digits.npos)
-      return std::nullopt;
+    std::string_view digits = bytes.substr(kSizeAt, kSizeBytes);
+    const auto given = take_number<std::size_t>(digits);
+    if (!given || digits.find_first_not_of(' ') != digits.npos) return std::nullopt;
+    const std::size_t size = *given;
     bytes.remove_prefix(kHeaderBytes);
     if (!is_thin || member.is_table) {
       if (size > bytes.size()) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/number.hpp"
 #include "build/stand_in.hpp"
 #include "build/text_file.hpp"
 #include "build/write_file.hpp"
@@ -25,7 +26,10 @@ std::uint64_t available_memory() {
   const Result<std::string> text = read_text_file("/proc/meminfo");
   const std::size_t at = text ? text->find(kTitle) : std::string::npos;
   if (at == std::string::npos) return UINT64_MAX;
-  return std::strtoull(text->c_str() + at + kTitle.size(), nullptr, 10) * 1024;
+  std::string_view rest = std::string_view(*text).substr(at + kTitle.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const auto kilobytes = take_number<std::uint64_t>(rest);
+  return kilobytes ? *kilobytes * 1024 : UINT64_MAX;
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <charconv>
-
 namespace larder::build {
 
 std::unique_ptr<Jobserver> Jobserver::of_flags(std::string_view flags) {

@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
+
+#include "base/number.hpp"
 
 namespace larder::build {
 namespace {
@@ -20,13 +21,6 @@ namespace {
 constexpr std::string_view kName = "/commands";
 // Above the numbers by which scripts call descriptors, and make its jobserver's, which may be closed ones.
 constexpr int kNumberMin = 200;
-
-std::optional<pid_t> number_of(std::string_view text) {
-  pid_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr == text.data()) return std::nullopt;
-  return number;
-}
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
@@ -109,11 +103,12 @@ std::vector<Leftover> Leftovers::list() const {
   if (fd_ < 0 || ::fstat(fd_, &file) != 0) return found;
   std::array<char, 32> text{};
   const ssize_t got = ::pread(fd_, text.data(), text.size(), 0);
-  const auto session = number_of(std::string_view(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0));
+  std::string_view said(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto session = take_number<pid_t>(said);
   const Directory processes(::opendir("/proc"), ::closedir);
   if (processes == nullptr) return found;
   while (const dirent* const entry = ::readdir(processes.get())) {
-    const auto pid = number_of(entry->d_name);
+    const auto pid = to_number<pid_t>(entry->d_name);
     if (!pid || *pid == ::getpid()) continue;
     const int process_fd =
         ::openat(::dirfd(processes.get()), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

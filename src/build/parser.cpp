@@ -1,8 +1,8 @@
 // Reads manifests: one function per kind of statement.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/number.hpp"
 #include "build/cursor.hpp"
 #include "build/expand.hpp"
 #include "build/manifest.hpp"
@@ -26,11 +26,9 @@ bool is_rule_variable(std::string_view name) {
 
 // Whether `version` (`1.10`, `1.8.2.git`) is one that is understood here.
 bool is_version_met(std::string_view version) {
-  int major = 0;
-  int minor = 0;
-  const char* const end = version.data() + version.size();
-  const auto parsed = std::from_chars(version.data(), end, major);
-  if (parsed.ptr != end && *parsed.ptr == '.') std::from_chars(parsed.ptr + 1, end, minor);
+  const int major = take_number<int>(version).value_or(0);
+  if (version.starts_with('.')) version.remove_prefix(1);
+  const int minor = take_number<int>(version).value_or(0);
   return major < kNinjaMajor || (major == kNinjaMajor && minor <= kNinjaMinor);
 }
 
@@ -236,9 +234,8 @@ void Parser::parse_pool(Cursor& cursor, const Scope& scope) {
     bool has_dollar = false;
     const std::string_view raw = cursor.value(has_dollar);
     const std::string_view value = evaluate(raw, has_dollar, scope);
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), depth);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || depth < 0)
-      Cursor::refuse_at(value_at, "expected a number of steps, 0 for no limit");
+    depth = to_number<int>(value).value_or(-1);
+    if (depth < 0) Cursor::refuse_at(value_at, "expected a number of steps, 0 for no limit");
   }
   if (depth < 0) Cursor::refuse_at(at, "pool " + std::string(name) + " needs a line `depth =`");
   manifest_.pools_.push_back({manifest_.keep(name), static_cast<unsigned>(depth)});

@@ -1,22 +1,9 @@
 #include "build/thin_archive.hpp"
 
-#include <charconv>
-
+#include "base/number.hpp"
 #include "build/archive.hpp"
 
 namespace larder::build {
-namespace {
-
-std::optional<std::size_t> number(std::string_view text) {
-  std::size_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
-
-}  // namespace
-
 std::optional<std::vector<std::string>> thin_members(std::string_view path, std::string_view bytes) {
   if (!bytes.starts_with(kThinArchive)) return std::nullopt;
   const auto all = read_archive(bytes);
@@ -30,7 +17,7 @@ std::optional<std::vector<std::string>> thin_members(std::string_view path, std:
     if (name == "//") long_names = member.bytes;
     if (member.is_table) continue;
     if (name.starts_with('/')) {
-      const auto place = number(name.substr(1));
+      const auto place = to_number<std::size_t>(name.substr(1));
       if (!place || *place >= long_names.size()) return std::nullopt;
       name = long_names.substr(*place);
       const std::size_t end = name.find('\n');

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
+#include "base/number.hpp"
 #include "larder/program_input.hpp"
 #include "program/clock_macros.hpp"
 
@@ -149,16 +149,13 @@ Error to_error(const BuildFailure& failure) {
 }
 
 std::optional<BuildFailure> build_failure(const Error& error) {
-  const std::string_view what = error.what;
-  if (error.code != Code::maker_failed || !what.starts_with(kFailed)) return std::nullopt;
-  BuildFailure failure;
-  const char* const end = what.data() + what.size();
-  const auto number = std::from_chars(what.data() + kFailed.size(), end, failure.code);
+  std::string_view rest = error.what;
+  if (error.code != Code::maker_failed || !rest.starts_with(kFailed)) return std::nullopt;
+  rest.remove_prefix(kFailed.size());
+  const auto code = take_number<decltype(BuildFailure::code)>(rest);
   constexpr std::string_view kThen = "): ";
-  const std::string_view rest(number.ptr, static_cast<std::size_t>(end - number.ptr));
-  if (number.ec != std::errc() || !rest.starts_with(kThen)) return std::nullopt;
-  failure.log = rest.substr(kThen.size());
-  return failure;
+  if (!code || !rest.starts_with(kThen)) return std::nullopt;
+  return BuildFailure{*code, std::string(rest.substr(kThen.size()))};
 }
 
 }  // namespace larder

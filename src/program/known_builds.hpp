@@ -5,12 +5,9 @@
 // as a request. One thread at a time.
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "format/file_closures.hpp"
+#include "format/library_builds.hpp"
 #include "larder/cache.hpp"
 #include "program/library_file.hpp"
 
@@ -27,19 +24,8 @@ class KnownBuilds {
   void keep();
 
  private:
-  struct Looked {
-    std::string path;
-    format::FileStamp stamp;  // zero: there is nothing
-  };
-  struct Build {
-    std::string identity;
-    std::vector<Looked> looked;
-  };
-  void read(std::string_view text);
-  std::string to_text() const;
-
   Cache* cache_;
-  std::map<std::string, Build> builds_;  // by library and plugins
+  format::LibraryBuilds builds_;  // by library and plugins
   LibraryFiles files_;
   bool has_news_ = false;
 };

@@ -16,6 +16,7 @@
 
 #include "base/file.hpp"
 #include "base/hex.hpp"
+#include "base/number.hpp"
 #include "base/transfer.hpp"
 
 namespace larder {
@@ -69,8 +70,9 @@ struct Layout {
   std::string_view data;
   std::string_view index;
   bool (*read_index)(std::string_view bytes, Index& index);
-  // The payload, checked; nothing when it is damaged. `digits` becomes the whole key.
-  std::optional<std::string> (*read)(int fd, const Place& place, std::string& digits);
+  // The payload, checked, of a data file of `end` bytes; nothing when it is damaged. `digits` becomes the
+  // whole key.
+  std::optional<std::string> (*read)(int fd, std::uint64_t end, const Place& place, std::string& digits);
   // The heads of two files that have none.
   std::pair<std::string, std::string> (*heads)();
   // Adds one record to what will be written behind `end` of the data file.
@@ -78,7 +80,9 @@ struct Layout {
               std::string& index);
 };
 
-bool read_exactly(int fd, std::string& bytes, std::size_t size, std::uint64_t offset) {
+// No memory is taken for what a file says of itself and does not have.
+bool read_exactly(int fd, std::uint64_t end, std::string& bytes, std::size_t size, std::uint64_t offset) {
+  if (offset > end || size > end - offset) return false;
   bytes.resize(size);
   return read_fully(FileSystem::posix(), fd, reinterpret_cast<std::byte*>(bytes.data()), size, offset) == 0;
 }
@@ -114,14 +118,14 @@ bool read_foz_index(std::string_view bytes, Index& index) {
   return true;
 }
 
-std::optional<std::string> read_foz(int fd, const Place& place, std::string& digits) {
+std::optional<std::string> read_foz(int fd, std::uint64_t end, const Place& place, std::string& digits) {
   std::string sizes;
-  if (place.place < kDigits || !read_exactly(fd, sizes, kDigits + kFozSizes, place.place - kDigits))
+  if (place.place < kDigits || !read_exactly(fd, end, sizes, kDigits + kFozSizes, place.place - kDigits))
     return std::nullopt;
   const auto size = number_at<std::uint32_t>(sizes, kDigits);
   std::string payload;
   if (sizes.substr(0, kDigits) != digits || number_at<std::uint32_t>(sizes, kDigits + 4) != kNoCompression ||
-      size == 0 || size > kFileMax || !read_exactly(fd, payload, size, place.place + kFozSizes) ||
+      size == 0 || !read_exactly(fd, end, payload, size, place.place + kFozSizes) ||
       crc_of(payload) != number_at<std::uint32_t>(sizes, kDigits + 8))
     return std::nullopt;
   return payload;
@@ -163,10 +167,9 @@ bool read_database_index(std::string_view bytes, Index& index) {
   return true;
 }
 
-std::optional<std::string> read_database(int fd, const Place& place, std::string& digits) {
+std::optional<std::string> read_database(int fd, std::uint64_t end, const Place& place, std::string& digits) {
   std::string bytes;
-  if (place.size > kFileMax || !read_exactly(fd, bytes, kDatabaseRow + place.size, place.place))
-    return std::nullopt;
+  if (!read_exactly(fd, end, bytes, kDatabaseRow + place.size, place.place)) return std::nullopt;
   const std::string whole = to_hex(as_bytes(std::string_view(bytes).substr(0, 20)));
   std::string payload = bytes.substr(kDatabaseRow);
   if (!whole.starts_with(digits) || number_at<std::uint32_t>(bytes, 24) != place.size ||
@@ -192,7 +195,8 @@ void add_database(const std::string& digits, std::string_view payload, std::uint
                   std::string& index) {
   std::string key;
   for (std::size_t i = 0; i < kDigits; i += 2)
-    key.push_back(static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16)));
+    key.push_back(
+        static_cast<char>(to_number<unsigned char>(std::string_view(digits).substr(i, 2), 16).value_or(0)));
   const std::uint64_t place = end + data.size();
   const auto size = static_cast<std::uint32_t>(payload.size());
   data += key;
@@ -235,15 +239,16 @@ class Pair {
     std::string bytes;
     std::string head;
     const std::size_t whole = std::min<std::uint64_t>(index_size_, kFileMax);
-    if (index_size_ > kFileMax || data_size_ > kFileMax || !read_exactly(index_.fd(), bytes, whole, 0) ||
-        !layout_.read_index(bytes, index))
+    if (index_size_ > kFileMax || data_size_ > kFileMax ||
+        !read_exactly(index_.fd(), index_size_, bytes, whole, 0) || !layout_.read_index(bytes, index))
       return false;
     // Both files of a database say which one they belong to.
     const std::size_t size = layout_.heads().first.size();
-    return read_exactly(data_.fd(), head, size, 0) && std::string_view(bytes).substr(0, size) == head;
+    return read_exactly(data_.fd(), data_size_, head, size, 0) &&
+           std::string_view(bytes).substr(0, size) == head;
   }
   std::optional<std::string> payload(const Place& place, std::string& digits) {
-    return layout_.read(data_.fd(), place, digits);
+    return layout_.read(data_.fd(), data_size_, place, digits);
   }
   bool is_empty() { return is_held_ && measure() && data_size_ == 0 && index_size_ == 0; }
   bool begin() {

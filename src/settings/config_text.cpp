@@ -1,10 +1,10 @@
 #include "settings/config_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/ascii.hpp"
+#include "base/number.hpp"
 #include "base/utf8.hpp"
 #include "settings/units.hpp"
 
@@ -234,13 +234,11 @@ bool Reader::read_escape(std::string& text) {
     return true;
   }
   const std::size_t digits = letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
-  std::uint32_t character = 0;
   if (digits != 0 && rest_.size() > digits) {
-    const char* const begin = rest_.data() + 1;
-    const auto [end, failed] = std::from_chars(begin, begin + digits, character, 16);
-    const bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
-    if (end == begin + digits && failed == std::errc{} && character <= 0x10ffff && !is_surrogate) {
-      append_utf8(text, character);
+    const auto character = to_number<std::uint32_t>(rest_.substr(1, digits), 16);
+    const bool is_surrogate = character >= 0xd800u && character <= 0xdfffu;
+    if (character && *character <= 0x10ffff && !is_surrogate) {
+      append_utf8(text, *character);
       rest_.remove_prefix(1 + digits);
       return true;
     }

@@ -1,13 +1,13 @@
 #include "settings/units.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
 #include "base/ascii.hpp"
 #include "base/fixed_text.hpp"
+#include "base/number.hpp"
 
 namespace larder::settings {
 namespace {
@@ -206,16 +206,11 @@ Result<bool> to_boolean(std::string_view text) {
 
 Result<std::uint64_t> to_count(std::string_view text) {
   const std::string_view digits = trimmed(text);
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (error == std::errc::result_out_of_range) {
-    return fail(Code::invalid_argument,
-                quoted(text) + " is larger than any count; the largest is " + std::to_string(kMost));
-  }
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+  if (const auto count = to_number<std::uint64_t>(digits)) return *count;
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit))
     return no_fit(text, "count; write digits only, such as 1000");
-  }
-  return count;
+  return fail(Code::invalid_argument,
+              quoted(text) + " is larger than any count; the largest is " + std::to_string(kMost));
 }
 
 Result<std::uint32_t> to_percent(std::string_view text) {

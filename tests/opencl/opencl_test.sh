@@ -12,10 +12,10 @@ driver=$6
 work=$(mktemp -d)
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 export HOME=$work XDG_CACHE_HOME="" XDG_CONFIG_HOME="" XDG_RUNTIME_DIR=$work/run LARDER_DIR=$work/store
-export OCL_ICD_VENDORS=$work/vendors MESA_SHADER_CACHE_DIR=$work/no
+export OCL_ICD_VENDORS=$work/vendors MESA_SHADER_CACHE_DIR=$work/no TMPDIR=$work/tmp
 unset LARDER_DISABLE LD_PRELOAD OPENCL_LAYERS LARDER_OPENCL_LAYER POCL_CACHE_DIR
 cd "$work" || exit 2
-mkdir vendors inc
+mkdir vendors inc tmp
 
 fail() {
   echo "FAIL: $*" >&2
@@ -26,11 +26,17 @@ cc -O1 -w "$user" -o user -pthread -l:libOpenCL.so.1 -ldl || fail "the program d
 cc -O1 -w -shared -fPIC "$counting" -o counting.so || fail "the counting layer does not build"
 
 # run OUTPUT: under larder, with the driver's own cache empty, and where it was: PoCL looks for headers there. What the
-# report says is in err.
+# report says is in err. Returns when what was left to a worker is kept.
 run() {
   rm -rf "$work/pocl"
   POCL_CACHE_DIR=$work/pocl timeout 400 "$larder" run --report --opencl-layer "$which" -- ./user "${words[@]}" \
     >"$1" 2>err
+  local code=$?
+  for _ in $(seq 1800); do
+    [ -z "$(find tmp -maxdepth 1 -name 'larder-wishes-*')" ] && return "$code"
+    sleep 0.1
+  done
+  fail "$driver: the worker does not end"
 }
 expect() {
   grep -q "opencl: .*$1" err || fail "$driver: $2: $(cat err)"

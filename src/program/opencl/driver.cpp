@@ -56,6 +56,7 @@ constexpr Driver kDrivers[] = {
      .source_folder = pocl_folder,
      .is_own = is_pocls_own,
      .left_alone = kPoclKeepsMore,
+     .has_dear_binaries = true,
      .builds_at_once = true},
     {.platform = "Oclgrind",
      .prefixes = {"OCLGRIND_"},

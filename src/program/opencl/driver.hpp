@@ -22,6 +22,9 @@ struct Driver {
   // For the layer, which keeps a host's programs by their binaries: why it leaves this driver's alone; empty:
   // they are whole, and cost next to nothing to ask for.
   std::string_view left_alone = "whether its binaries are whole and cheap to ask for has not been tried";
+  // Asking for a binary takes as long as building, or longer: larder's worker does it in a process of its
+  // own.
+  bool has_dear_binaries = false;
   // clBuildProgram returns when the program is built, also to a program that wants to be called back.
   bool builds_at_once = false;
 };

@@ -1,4 +1,5 @@
 #include "larder/opencl.hpp"
+#include "base/number.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -83,6 +84,10 @@ std::string_view OpenclApi::why_left_alone() const noexcept {
   return driver_->left_alone;
 }
 
+bool OpenclApi::has_dear_binaries() const noexcept {
+  return driver_->has_dear_binaries;
+}
+
 bool OpenclApi::builds_at_once() const noexcept {
   return driver_->builds_at_once;
 }
@@ -161,10 +166,13 @@ Result<OpenclApi::Program> OpenclApi::create(const ProgramIngredients& what) con
     return fail(error.code, std::move(error.what));
   }
   for (const auto& [id, value] : what.all(ingredient::kConstant)) {
-    code = functions_.set_specialization_constant == nullptr
-               ? CL_INVALID_OPERATION
-               : functions_.set_specialization_constant(
-                     program, static_cast<cl_uint>(std::stoul(std::string(id))), value.size(), value.data());
+    const auto number = to_number<cl_uint>(id);
+    if (functions_.set_specialization_constant == nullptr) {
+      code = CL_INVALID_OPERATION;
+    } else {
+      code = number ? functions_.set_specialization_constant(program, *number, value.size(), value.data())
+                    : CL_INVALID_SPEC_ID;
+    }
     if (code != CL_SUCCESS) {
       release(program);
       Error error = error_of(code, "set a specialization constant", nullptr, {});

@@ -1,7 +1,6 @@
 #include "program/opengl/binaries.hpp"
 
-#include <charconv>
-
+#include "base/number.hpp"
 #include "program/product_bytes.hpp"
 
 namespace larder::opengl {
@@ -12,9 +11,9 @@ constexpr std::string_view kFormat = "format";
 
 template <typename Number>
 bool read(const Artefact& artefact, Number& number) {
-  const std::string_view text = artefact.bytes.text();
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const auto read = to_number<Number>(artefact.bytes.text());
+  number = read.value_or(number);
+  return read.has_value();
 }
 
 template <typename Number>

@@ -1,9 +1,9 @@
 #include "program/opengl/known_shaders.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <vector>
 
+#include "base/number.hpp"
 #include "program/product_bytes.hpp"
 #include "recipe/canonical.hpp"
 
@@ -57,9 +57,9 @@ std::optional<InfoLog> KnownShaders::find(const DeviceIdentity& identity, const 
   if (!product || product->artefacts.size() != 1 || product->artefacts[0].name != kLogLength)
     return std::nullopt;
   InfoLog log;
-  const std::string_view text = product->artefacts[0].bytes.text();
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), log.length);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  const auto length = to_number<decltype(log.length)>(product->artefacts[0].bytes.text());
+  if (!length) return std::nullopt;
+  log.length = *length;
   log.text = std::move(product->log);
   return log;
 }
