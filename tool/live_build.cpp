@@ -255,6 +255,10 @@ LiveBuild::Opened LiveBuild::open(int& code) {
     ingredients_.reset();
     report_.reset();
     session_ = std::move(fresh);
+    if (since_ && build::log_directory(*session_->manifest) != build::kLogDirectory) {
+      forget_seal();  // the manifest has a builddir by now, and a lock of its own there
+      lock_.reset();
+    }
     if (lock_ == nullptr) {
       bool has_waited = false;
       if (const auto refused = take_lock(has_waited)) {

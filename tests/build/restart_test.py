@@ -39,7 +39,7 @@ class Project:
             (folder / name).mkdir()
         for i in range(STEPS):
             self.write(self.source(i), f"{i}")
-        for name in ("real/1", "elsewhere/2", "h1", "h2"):
+        for name in ("real/1", "elsewhere/2", "h1", "h2", "sentinel"):
             self.write(name, name)
         self.write("which", "h1")
         (folder / "link").symlink_to("real/1")
@@ -51,7 +51,7 @@ class Project:
 
     def write(self, name, text):
         path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
     def write_manifest(self):
@@ -59,7 +59,7 @@ class Project:
         lines += [f"build out/{i // 90}/{i}: copy {self.source(i)}\n" for i in range(STEPS)]
         lines += [f"build joined/{i}: copy {' '.join(f'out/{(i + j) // 90}/{i + j}' for j in range(3))}\n"
                   for i in range(0, STEPS - 3, 50)]
-        lines.append("build linked: copy link\nbuild found: deps link\n")
+        lines.append("build linked: copy link\nbuild found: deps link\nbuild quiet: copy sentinel\n")
         if self.has_more:
             lines.append(f"build more: copy {self.source(0)}\n")
         aside = self.folder / "aside"
@@ -105,7 +105,7 @@ class Project:
         elif what == "delete":
             output.unlink(missing_ok=True)
         elif what == "by hand":
-            output.write_text("by hand")
+            self.write(output, "by hand")
         elif what == "link":
             (folder / "aside").symlink_to(random.choice(("real/1", "elsewhere/2")))
             (folder / "aside").rename(folder / "link")
@@ -174,13 +174,15 @@ def main():
                 stale = project.stale()
             said = "".join(watch.said)
             assert stale is None, f"{told}: {stale} is {project.read(stale)!r}\n{said}"
-            ran = None
-            while ran != project.read("ran"):  # what is right already may be made once more
-                ran = project.read("ran")
-                time.sleep(0.15)
             if is_idle:
                 idle += 1
                 assert project.read("ran") == "", f"{told}: ran {project.read('ran')}\n{said}"
+            # What is right already may be made once more; the last that was heard of is told last.
+            count = watch.said.count("larder: changed quiet\n")
+            project.write("sentinel", str(number))
+            while watch.said.count("larder: changed quiet\n") == count:
+                assert time.monotonic() < until + 60, f"{told}: it hears of nothing any more\n{''.join(watch.said)}"
+                time.sleep(0.01)
             sealed += "begins from a seal" in said
             how = random.choice((signal.SIGTERM, signal.SIGTERM, signal.SIGTERM, signal.SIGKILL))
             has_ended_well = watch.end(how) == 0

@@ -504,6 +504,52 @@ kill -0 "$first" 2>/dev/null && fail "two run"
 "$larder" watch --restart >out 2>err
 [ $? -eq 2 ] || fail "--restart alone"
 
+begin "a restart begins from the seal, or without one" <<'END'
+rule slow
+  command = echo $out >>ran; : >started; while [ -e hold ]; do sleep 0.01; done; cat $in >$out
+build x: slow a
+build y: r x b
+END
+start -d explain
+ran "x y"
+stop
+start -d explain
+await 'explain: it begins from a seal$' "there was no seal"
+ran ""
+echo more >>a
+await '^larder: changed y' "a change behind a restart is not seen"
+ran "x y"
+stop
+echo more >>b
+start -d explain
+await 'explain: it begins from a seal, but' "there was no seal of the rest"
+await '^larder: changed y' "a change while nobody watched is not seen"
+ran "y"
+kill -KILL "$watch"
+wait "$watch" 2>/dev/null
+rm y
+start
+ran "y"
+stop
+printf x >>.larder/build.ninja.seal
+start -d explain
+! told 'begins from a seal' 1 || fail "a damaged seal was taken"
+ran ""
+stop
+start -d explain
+await 'explain: it begins from a seal$' "the damaged seal was not replaced"
+stop
+sed -i '1i builddir = b.d' build.ninja
+rm started
+: >hold
+launch
+until_yes "x does not run" test -e started
+flock -n .larder/lock true || fail "it holds a lock that is not its own any more"
+! flock -n b.d/.larder/lock true || fail "nobody holds the lock of the builddir"
+rm hold
+await '^larder: watching ' "it does not begin"
+ran "x y"
+
 begin "it ends when told to" <<'END'
 rule slow
   command = echo $out >>ran; sleep 1000; touch $out
