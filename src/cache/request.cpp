@@ -1,4 +1,5 @@
 // The way of a request through the tiers.
+#include <algorithm>
 #include <utility>
 
 #include "cache/cache_core.hpp"
@@ -253,9 +254,16 @@ void CacheCore::write(const PendingWrite& write) noexcept {
 }
 
 void CacheCore::tell_unkept(const PendingWrite& write, Reason reason) noexcept try {
+  counters_.count(reason);
   const std::uint64_t cause = std::uint64_t{1} << (static_cast<unsigned>(reason) % 64);
   if ((unkept_.fetch_or(cause, std::memory_order_relaxed) & cause) != 0) return;
   counters_.count(Counter::warnings);
+  std::string detail = store_->options().root + ": not kept on disk (" + std::string(name(reason)) + ')' +
+                       std::string(advice_on(reason));
+  {
+    const MutexLock lock(notes_mutex_);
+    if (std::find(problems_.begin(), problems_.end(), detail) == problems_.end()) problems_.push_back(detail);
+  }
   if (!is_listened()) return;
   emit({.kind = EventKind::warning,
         .reason = reason,
@@ -264,7 +272,7 @@ void CacheCore::tell_unkept(const PendingWrite& write, Reason reason) noexcept t
         .key = write.key,
         .bytes = write.bytes.size(),
         .cost = write.cost,
-        .detail = store_->options().root + ": not kept on disk" + std::string(advice_on(reason))});
+        .detail = std::move(detail)});
 } catch (const std::bad_alloc&) {
   // Counted it is.
 }

@@ -76,6 +76,9 @@ TEST_F(Warnings, OfAFullDiskComeOncePerCauseUntilItIsWellAgain) {
   EXPECT_THAT(heard()[0].detail, HasSubstr(*options_.dir));
   EXPECT_THAT(heard()[0].detail, HasSubstr("free-min"));
   EXPECT_EQ(cache.stats().totals[Counter::warnings], 1u);
+  EXPECT_EQ(cache.stats().totals[Reason::out_of_space], 20u);
+  ASSERT_EQ(cache.problems().size(), 1u);
+  EXPECT_THAT(cache.problems()[0], HasSubstr(name(Reason::out_of_space)));
 }
 
 TEST_F(Warnings, OfAnUnusableRuntimeDirectoryComeOnceAndAreAProblem) {
