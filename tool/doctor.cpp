@@ -15,6 +15,7 @@
 #include "tool/columns.hpp"
 #include "tool/command.hpp"
 #include "tool/json.hpp"
+#include "tool/place.hpp"
 #include "tool/shards.hpp"
 
 namespace larder::tool {
@@ -39,6 +40,7 @@ class Doctor {
 
   std::vector<Finding> examine() {
     look_at_settings();
+    look_at_descriptors();
     if (*call_.options().disable) {
       add(State::note, "larder", "is switched off by " + call_.settings().source("disable").place,
           "unset it to use larder again");
@@ -66,6 +68,12 @@ class Doctor {
           problem.advice);
     }
     if (call_.settings().problems.empty()) add(State::good, "settings", "fit");
+  }
+
+  void look_at_descriptors() {
+    if (has_descriptors(kDescriptorsMin)) return;
+    add(State::bad, "descriptors", "too few files may be open at once to read a store",
+        std::string(kMoreDescriptors));
   }
 
   // The nearest directory above `path` that is there.

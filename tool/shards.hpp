@@ -18,7 +18,7 @@ struct BadShard {
 
 // In the order of their names; none when there is no store.
 std::vector<BadShard> bad_shards(const std::string& root);
-// Those that could not be looked into.
+// Those that could not be looked into, also by what the store was asked for just now.
 std::vector<BadShard> unread_shards(const Place& place);
 
 // What the index says is kept, checked against the names that are there: it may have heard of entries that

@@ -80,6 +80,7 @@ Journal::News Journal::read_file(const char* name) noexcept try {
   FileSystem& files = directory_.files();
   const File opened(files, files.open_at(directory_.fd(), name, trust::kReadFlags));
   struct stat status {};
+  news.is_unread = trust::is_want(opened.fd());
   if (!opened.is_open() || files.status(opened.fd(), status) < 0 ||
       !trust::is_our_file(status, directory_.user())) {
     return news;
@@ -90,7 +91,9 @@ Journal::News Journal::read_file(const char* name) noexcept try {
     news.records = format::decode_index_records(read_all(files, opened.fd(), news.size)).records;
   return news;
 } catch (const std::bad_alloc&) {
-  return {};
+  News none;
+  none.is_unread = true;
+  return none;
 }
 
 Journal::News Journal::read() noexcept {

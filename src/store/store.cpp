@@ -251,7 +251,13 @@ bool Store::for_each_key(unsigned shard, const std::function<bool(const Key&)>& 
   while (const auto name = listing.next()) {
     if (const auto key = layout::key_of(shard, *name); key && !visit(*key)) return false;
   }
+  // The largest errno there is fits a byte.
+  listing_errors_[shard].store(static_cast<std::uint8_t>(-listing.error()), std::memory_order_relaxed);
   return true;
+}
+
+int Store::listing_error(unsigned shard) const noexcept {
+  return listing_errors_[shard].load(std::memory_order_relaxed);
 }
 
 Reason Store::inspect(const Key& key, EntryInfo& info) const noexcept try {

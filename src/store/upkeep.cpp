@@ -265,6 +265,7 @@ void Upkeep::fold(Step& step) {
   format::Totals& totals = step.totals;
   if (!index_.journal().begin_fold()) return;
   const Journal::News all = index_.journal().read_folding();
+  if (all.is_unread) return;  // a later step will
   if (all.size > Journal::kSizeMax) return forget_journal(step);
 
   std::vector<IndexRecord> news = all.records;
@@ -280,6 +281,7 @@ void Upkeep::fold(Step& step) {
       if (step.is_over()) return;
       ShardTable table = index_.read_table(shard);
       if (!table.is_sound) reconcile(step, shard, table);
+      if (table.is_unread) return;  // a later step will
       for (std::size_t i = at; i < end; ++i) apply(table, news[i]);
       keep_table(step, shard, table);
       totals.fold_next = shard + 1;
@@ -327,6 +329,7 @@ void Upkeep::apply(ShardTable& table, const IndexRecord& news) {
 }
 
 void Upkeep::keep_table(Step& step, unsigned shard, ShardTable& table) {
+  if (table.is_unread) return;
   std::vector<IndexRecord>& records = table.records;
   const auto is_ghost = [](const IndexRecord& record) { return record.event == IndexEvent::gone; };
   const auto too_old = [&](const IndexRecord& record) {
@@ -536,6 +539,7 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
     found.at_unix_ns = std::min(to_ns(status.st_mtim), step.now);
     table.apply(found);
   }
+  table.is_unread = !table.is_sound && trust::is_want(listing.error());
   table.is_sound = table.is_sound || listing.is_open();
   if (!listing.is_complete()) return;
   std::sort(present.begin(), present.end());
