@@ -15,6 +15,7 @@
 #include "tool/columns.hpp"
 #include "tool/command.hpp"
 #include "tool/json.hpp"
+#include "tool/place.hpp"
 #include "tool/shards.hpp"
 
 namespace larder::tool {
@@ -39,6 +40,7 @@ class Doctor {
 
   std::vector<Finding> examine() {
     look_at_settings();
+    look_at_descriptors();
     if (*call_.options().disable) {
       add(State::note, "larder", "is switched off by " + call_.settings().source("disable").place,
           "unset it to use larder again");
@@ -66,6 +68,12 @@ class Doctor {
           problem.advice);
     }
     if (call_.settings().problems.empty()) add(State::good, "settings", "fit");
+  }
+
+  void look_at_descriptors() {
+    if (has_descriptors(kDescriptorsMin)) return;
+    add(State::bad, "descriptors", "too few files may be open at once to read a store",
+        std::string(kMoreDescriptors));
   }
 
   // The nearest directory above `path` that is there.
@@ -133,6 +141,7 @@ class Doctor {
     }
     const std::string version = root + layout::kVersionDirectory;
     if (::lstat(version.c_str(), &status) != 0 || !look_at_directory("store", version)) return;
+    look_at_index(version);
     constexpr std::size_t kNamed = 8;
     const std::vector<BadShard> shards = bad_shards(root);
     for (std::size_t i = 0; i < std::min(shards.size(), kNamed); ++i)
@@ -140,6 +149,18 @@ class Doctor {
     if (shards.size() > kNamed) {
       add(State::bad, "shard", std::to_string(shards.size() - kNamed) + " more are like that",
           "run `larder doctor` again when these are mended");
+    }
+  }
+
+  // What stands in the place of an index file and is none. Upkeep frees the place but for a directory that
+  // holds something.
+  void look_at_index(const std::string& version) {
+    for (const char* const name : {layout::kTotals, layout::kJournal, layout::kJournalOlder, layout::kLock}) {
+      struct stat status {};
+      const std::string path = version + '/' + name;
+      if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) continue;
+      add(State::bad, "index", path + " is no file, so entries are not counted",
+          "run `larder gc`; if that does not help, look at what it is and move it away");
     }
   }
 

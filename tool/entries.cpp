@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -154,6 +155,13 @@ std::optional<Key> find_key(const Call& call, const Store& store, std::string_vi
   constexpr std::size_t kNamed = 5;
   const std::vector<Key> keys = keys_that_begin(store, digits, kNamed + 1);
   if (keys.size() == 1) return keys.front();
+  for (unsigned shard = 0; keys.empty() && shard < layout::kShardCount; ++shard) {
+    const int error = store.listing_error(shard);
+    if (error == 0) continue;
+    call.refuse("whether an entry begins with " + digits + " is not known",
+                std::string("a directory could not be read: ") + std::strerror(error), "see `larder ls`");
+    return std::nullopt;
+  }
   if (keys.empty()) {
     code =
         say_no(call, {"no entry begins with " + digits, "it was never kept, or has left", "see `larder ls`"});

@@ -1,13 +1,22 @@
 #include "tool/place.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cache/counts.hpp"
 #include "cache/store_options.hpp"
 #include "store/layout.hpp"
 
 namespace larder::tool {
+namespace {
+
+// Nobody has so many open that the rest is too few.
+constexpr rlim_t kDescriptorsPlenty = 256;
+
+}  // namespace
 
 void Place::note_counts() const {
   if (store == nullptr || counters == nullptr) return;
@@ -17,6 +26,15 @@ void Place::note_counts() const {
   add_counts(store->notes(), totals, *none, Clock::system().unix_ns());
 }
 
+bool has_descriptors(unsigned count) noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptorsPlenty) return true;
+  const int probe = ::open("/", O_PATH | O_CLOEXEC);
+  if (probe < 0) return false;
+  ::close(probe);
+  return static_cast<rlim_t>(probe) + count <= limit.rlim_cur;
+}
+
 std::optional<Place> open_place(const Call& call, Access access) {
   Place place{*call.options().dir, std::make_unique<Counters>(), nullptr};
   struct stat status {};
@@ -24,6 +42,12 @@ std::optional<Place> open_place(const Call& call, Access access) {
   if (access != Access::make && !place.root.empty() && ::lstat(version.c_str(), &status) != 0 &&
       errno == ENOENT) {
     return place;
+  }
+  // Else much would look as if it was not there.
+  if (!has_descriptors(kDescriptorsMin)) {
+    call.refuse("the store at " + place.root + " cannot be read", "too few files may be open at once",
+                std::string(kMoreDescriptors));
+    return std::nullopt;
   }
   StoreOptions options = to_store_options(call.options());
   options.read_only = access == Access::look;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "larder/counters.hpp"
 #include "store/store.hpp"
@@ -32,5 +33,11 @@ std::optional<Place> open_place(const Call& call, Access access);
 
 // For a command that has nothing to work on: says on stderr that nothing was ever kept there.
 void tell_no_store(const Call& call, const Place& place);
+
+// Fewer files than this may be too few for a command to read a store with its threads.
+inline constexpr unsigned kDescriptorsMin = 8;
+inline constexpr std::string_view kMoreDescriptors = "let it open more files: ulimit -n 1024";
+// Whether so many files more may be opened.
+bool has_descriptors(unsigned count) noexcept;
 
 }  // namespace larder::tool

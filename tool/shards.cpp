@@ -17,6 +17,31 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
+std::string path_of(const std::string& root, unsigned shard) {
+  return root + layout::kVersionDirectory + '/' + layout::shard_path(shard).c_str();
+}
+
+// What helps where the names of a directory could not be read.
+std::string advice_on(int error) {
+  if (error == EMFILE) return std::string(kMoreDescriptors);
+  return error == ENFILE || error == ENOMEM ? "run it again when the machine has more to spare"
+                                            : "run it again";
+}
+
+// So many files are looked at within half a second.
+constexpr std::uint64_t kSizesMax = 20'000;
+
+std::uint64_t bytes_of_files(const Store& store) {
+  std::uint64_t bytes = 0;
+  store.for_each_key([&](const Key& key) {
+    EntryInfo info;
+    store.glance(key, info);
+    bytes += info.file_bytes;
+    return true;
+  });
+  return bytes;
+}
+
 // True and `bad` filled in when something is wrong with the shard.
 bool is_bad(const std::string& path, BadShard& bad) {
   struct stat status {};
@@ -48,17 +73,23 @@ std::vector<BadShard> bad_shards(const std::string& root) {
   std::vector<BadShard> all;
   for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
     BadShard bad;
-    if (is_bad(root + layout::kVersionDirectory + '/' + layout::shard_path(shard).c_str(), bad))
-      all.push_back(std::move(bad));
+    if (is_bad(path_of(root, shard), bad)) all.push_back(std::move(bad));
   }
   return all;
 }
 
 std::vector<BadShard> unread_shards(const Place& place) {
   if (place.store == nullptr) return {};
-  std::vector<BadShard> all = bad_shards(place.root);
-  const auto is_read = [](const BadShard& shard) { return !shard.is_unread; };
-  all.erase(std::remove_if(all.begin(), all.end(), is_read), all.end());
+  std::vector<BadShard> all;
+  for (unsigned shard = 0; shard < layout::kShardCount; ++shard) {
+    BadShard bad;
+    std::string path = path_of(place.root, shard);
+    if (is_bad(path, bad) && bad.is_unread) {
+      all.push_back(std::move(bad));
+    } else if (const int error = place.store->listing_error(shard); error != 0) {
+      all.push_back({std::move(path), std::strerror(error), advice_on(error), true});
+    }
+  }
   return all;
 }
 
@@ -70,6 +101,7 @@ StoreUsage seen_usage(const Place& place, std::uint64_t names_max) {
   }
   std::uint64_t seen = 0;
   place.store->for_each_key([&](const Key&) { return ++seen, true; });
+  if (seen != usage.entries && seen <= kSizesMax) usage.bytes = bytes_of_files(*place.store);
   const bool is_all_read = unread_shards(place).empty();
   if (seen != usage.entries) {
     usage.entries = seen;

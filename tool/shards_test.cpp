@@ -1,8 +1,12 @@
 // What the library passes over, the command names: directories that cannot be looked into, and what stays.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
+#include "tool/place.hpp"
+#include "tool/shards.hpp"
 #include "tool/store_tool_test_kit.hpp"
 
 namespace larder::tool {
@@ -106,6 +110,71 @@ TEST_F(UnusableShard, ClearOfAllSaysNothingStaysWhenNothingDoes) {
   EXPECT_EQ(Parsed::parse(out)["is_complete"], true);
   ASSERT_EQ(larder({"stats", "--json"}), kDone);
   EXPECT_EQ(Parsed::parse(out)["entries"], 0) << out;
+}
+
+// Lets no file more than `spare` be opened while it lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(unsigned spare) {
+    const int next = ::open("/", O_PATH | O_CLOEXEC);
+    ::close(next);
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{static_cast<rlim_t>(next) + spare, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(UnusableShard, IsUnreadWhereDescriptorsAreLacking) {
+  Place there{root, std::make_unique<Counters>(), open()};
+  std::uint64_t seen = 0;
+  const auto count = [&](const Key&) { return ++seen, true; };
+  {
+    const FewDescriptors few(0);
+    there.store->for_each_key(count);
+  }
+  EXPECT_EQ(seen, 0u);
+  std::vector<BadShard> unread = unread_shards(there);
+  ASSERT_EQ(unread.size(), 1u);
+  EXPECT_EQ(unread[0].path, shard);
+  EXPECT_EQ(unread[0].why, "Too many open files");
+  EXPECT_THAT(unread[0].advice, HasSubstr("ulimit -n"));
+  // Read again, it is known.
+  there.store->for_each_key(count);
+  EXPECT_EQ(seen, 1u);
+  EXPECT_TRUE(unread_shards(there).empty());
+}
+
+TEST_F(UnusableShard, IsNotTakenForEmptyByACommandWithoutDescriptors) {
+  for (const unsigned spare : {1u, 2u, 4u}) {
+    for (const auto& words : std::vector<std::vector<std::string>>{{"verify"},
+                                                                   {"verify", "--json"},
+                                                                   {"verify", "--remove"},
+                                                                   {"ls"},
+                                                                   {"stats"},
+                                                                   {"gc"},
+                                                                   {"clear", "--all"},
+                                                                   {"show", key.hex()},
+                                                                   {"why"}}) {
+      const FewDescriptors few(spare);
+      EXPECT_EQ(larder(words), kError) << words[0] << out;
+      EXPECT_EQ(out, "");
+      EXPECT_THAT(err, HasSubstr("too few files may be open"));
+      EXPECT_THAT(err, HasSubstr("ulimit -n"));
+    }
+  }
+  {
+    const FewDescriptors few(2);
+    EXPECT_EQ(larder({"doctor"}), kNo);
+    EXPECT_THAT(out, HasSubstr("too few files may be open"));
+  }
+  EXPECT_EQ(larder({"verify"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("1 entry"));
 }
 
 }  // namespace

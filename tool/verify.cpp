@@ -126,7 +126,8 @@ void show_text(const Call& call, const Place& place, const Pass& pass) {
                                                              [](const Damaged& one) { return one.is_gone; }));
   console.out(entries_text(pass.sound) + ", " + settings::readable_size(pass.bytes) + ": sound; " +
               std::to_string(pass.damaged.size()) + " damaged" +
-              (gone == 0 ? "" : ", " + std::to_string(gone) + " of them removed") + '\n');
+              (gone == 0 ? "" : ", " + std::to_string(gone) + " of them removed") + unread_text(pass.unread) +
+              '\n');
   if (pass.was_stopped) {
     console.err(remark("interrupted; `larder verify --continue` goes on from here"));
   } else if (gone != pass.damaged.size()) {

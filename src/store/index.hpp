@@ -16,7 +16,8 @@ namespace larder {
 // The index of one shard in memory: records sorted by key, one for each.
 struct ShardTable {
   std::vector<format::IndexRecord> records;
-  bool is_sound = false;  // false: missing or damaged, to be compared with the directory
+  bool is_sound = false;   // false: missing or damaged, to be compared with the directory
+  bool is_unread = false;  // nor could the directory be read just now: nobody knows what is kept there
 
   format::IndexRecord* find(const Key& key) noexcept;
   // Takes in one piece of news.

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "store/free_place.hpp"
 #include "store/read_all.hpp"
 #include "store/trust.hpp"
 
@@ -42,6 +43,7 @@ Journal::Place Journal::append(const format::IndexRecord& record) noexcept {
   for (int round = 0; round < kFollowsMax; ++round) {
     File opened(files, files.open_at(directory_.fd(), layout::kJournal, kAppendFlags, trust::kFileMode));
     struct stat status {};
+    if (frees_place(directory_, layout::kJournal, opened.fd())) continue;
     if (!opened.is_open() || files.status(opened.fd(), status) < 0) break;
     if (!trust::is_our_file(status, directory_.user())) {
       files.unlink_at(directory_.fd(), layout::kJournal);  // it can be made anew
@@ -80,6 +82,7 @@ Journal::News Journal::read_file(const char* name) noexcept try {
   FileSystem& files = directory_.files();
   const File opened(files, files.open_at(directory_.fd(), name, trust::kReadFlags));
   struct stat status {};
+  news.is_unread = trust::is_want(opened.fd());
   if (!opened.is_open() || files.status(opened.fd(), status) < 0 ||
       !trust::is_our_file(status, directory_.user())) {
     return news;
@@ -90,7 +93,9 @@ Journal::News Journal::read_file(const char* name) noexcept try {
     news.records = format::decode_index_records(read_all(files, opened.fd(), news.size)).records;
   return news;
 } catch (const std::bad_alloc&) {
-  return {};
+  News none;
+  none.is_unread = true;
+  return none;
 }
 
 Journal::News Journal::read() noexcept {

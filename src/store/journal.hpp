@@ -47,6 +47,7 @@ class Journal {
     std::vector<format::IndexRecord> records;  // none when the file is above kSizeMax
     std::uint64_t inode = 0;                   // 0: there is no such file
     std::uint64_t size = 0;
+    bool is_unread = false;  // it may be there: descriptors or memory were lacking
   };
   News read() noexcept;
   // The news that are being folded: those of journal.old.

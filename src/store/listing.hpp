@@ -23,6 +23,8 @@ class Listing {
   std::optional<std::string_view> next() noexcept;
   // False when a failure ended the walk: names are missing.
   bool is_complete() const noexcept { return error_ == 0; }
+  // That failure, minus errno; 0 when there was none, also where there is no such shard.
+  int error() const noexcept { return error_; }
   // False: there is no such shard, or it is not ours alone.
   bool is_open() const noexcept { return directory_.is_open(); }
 

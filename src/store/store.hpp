@@ -13,6 +13,7 @@
 // miss.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -30,6 +31,7 @@
 #include "larder/result.hpp"
 #include "policy/kind.hpp"
 #include "store/key_lock.hpp"
+#include "store/layout.hpp"
 #include "store/notes.hpp"
 
 namespace larder {
@@ -175,6 +177,9 @@ class Store {
   void for_each_key(const std::function<bool(const Key&)>& visit) const;
   // The same for one shard, below layout::kShardCount. False: stopped.
   bool for_each_key(unsigned shard, const std::function<bool(const Key&)>& visit) const;
+  // What kept the last for_each_key() from names of this shard, as errno: what lies in there is unknown then.
+  // 0: nothing did.
+  int listing_error(unsigned shard) const noexcept;
   // The entry's head, checked, without reading the product. none or as get().
   Reason inspect(const Key& key, EntryInfo& info) const noexcept;
   // As inspect, but in one read for most entries: log and attachment stay empty, and where they make the head
@@ -220,6 +225,7 @@ class Store {
   std::atomic<std::uint64_t> next_temporary_{0};
   std::atomic<std::int64_t> removal_second_{0};
   std::atomic<unsigned> removals_{0};
+  mutable std::array<std::atomic<std::uint8_t>, layout::kShardCount> listing_errors_{};  // as errno
 };
 
 }  // namespace larder

@@ -38,7 +38,8 @@ Sums read_sums(Index& index) noexcept {
     if (!is_one_moment && round < kReadingsMax) continue;
 
     Sums sums;
-    sums.is_exact = later.size <= Journal::kSizeMax && earlier.size <= Journal::kSizeMax;
+    sums.is_exact = later.size <= Journal::kSizeMax && earlier.size <= Journal::kSizeMax &&
+                    !later.is_unread && !earlier.is_unread;
     for (const format::ShardTotal& shard : totals.shards) {
       sums.bytes += shard.bytes;
       sums.entries += shard.entries;

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cerrno>
+
 namespace larder::trust {
 
 inline constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
@@ -21,6 +23,12 @@ inline bool is_our_directory(const struct stat& status, uid_t user) noexcept {
 
 inline bool is_our_file(const struct stat& status, uid_t user) noexcept {
   return S_ISREG(status.st_mode) && is_ours(status, user);
+}
+
+// Whether a call failed with `error` (minus errno) for want of descriptors or memory: that says nothing of
+// the file.
+inline bool is_want(int error) noexcept {
+  return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
 // A directory in which nobody but the user and root can put another in the place of ours.
