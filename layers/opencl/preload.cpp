@@ -40,7 +40,7 @@ constinit std::atomic_flag hooking = ATOMIC_FLAG_INIT;
 
 cl_icd_dispatch* table_of(const void* handle) noexcept {
   cl_icd_dispatch* table = nullptr;
-  std::memcpy(&table, handle, sizeof table);
+  std::memcpy(&table, handle, sizeof(void*));
   return table;
 }
 
