@@ -26,7 +26,11 @@ std::vector<BadShard> unread_shards(const Place& place);
 // these are not too many, else about. Reads every
 // shard's names, but for an index of more than `names_max` entries, which is not exact then.
 // PRECONDITION: there is a store.
+inline constexpr std::uint64_t kNamesMax = 20'000;  // so many take some milliseconds
 StoreUsage seen_usage(const Place& place, std::uint64_t names_max = ~std::uint64_t{0});
+
+// `about 5 entries, 3 KiB`; without `about` where that is exact.
+std::string usage_text(const StoreUsage& usage);
 
 // Names each on stderr, the first few in words. True when there are any.
 bool tell_unread(const Call& call, const std::vector<BadShard>& shards);

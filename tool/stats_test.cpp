@@ -91,7 +91,7 @@ TEST_F(Stats, OfAPlaceThatIsNoStoreAreRefused) {
   }
 }
 
-TEST_F(StatsTest, CountsFilesWhereTheTotalsAreNoFile) {
+TEST_F(Stats, CountsFilesWhereTheTotalsAreNoFile) {
   for (int i = 0; i < 10; ++i) keep(recipe(std::to_string(i)), std::string(1000, 'x'));
   ASSERT_EQ(larder({"gc"}), kDone) << err;
   ASSERT_EQ(larder({"stats", "--json"}), kDone) << err;

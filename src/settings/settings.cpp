@@ -28,6 +28,15 @@ Problem to_problem(Origin origin, std::string where, const Row& row, std::string
   return problem;
 }
 
+// No part of a problem is longer than what names a file takes, whatever was read.
+void bound(std::string& part) {
+  constexpr std::size_t kMost = 4096 + 256;
+  if (part.size() <= kMost) return;
+  part.resize(kMost);
+  while (!part.empty() && (static_cast<unsigned char>(part.back()) & 0xc0) == 0x80) part.pop_back();
+  part += "...";
+}
+
 class Resolver {
  public:
   explicit Resolver(const Surroundings& surroundings) : around_(surroundings) {
@@ -38,7 +47,12 @@ class Resolver {
   void take_environment();
   void take_options(const Options& said);
   void settle();
-  Settings result() && { return std::move(settings_); }
+  Settings result() && {
+    for (Problem& problem : settings_.problems) {
+      for (std::string* part : {&problem.where, &problem.what, &problem.why, &problem.advice}) bound(*part);
+    }
+    return std::move(settings_);
+  }
 
  private:
   void say(const Row& row, std::string_view text, Origin origin, std::string place);
@@ -144,9 +158,10 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
     return;
   }
   if (!one.section.empty() && one.section != section(row->group)) {
-    settings_.problems.push_back({origin, std::move(place), std::string(row->name) + " is not used",
-                                  "it stands below [" + one.section + "], where it does not belong",
-                                  "move it below [" + section(row->group) + "], or above the first heading"});
+    settings_.problems.push_back(
+        {origin, std::move(place), std::string(row->name) + " is not used",
+         "it stands below [" + shortened(one.section) + "], where it does not belong",
+         "move it below [" + section(row->group) + "], or above the first heading"});
     return;
   }
   if (!one.problem.empty()) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <new>
 
 #include "store/free_place.hpp"
@@ -116,7 +117,9 @@ bool Journal::begin_fold() noexcept {
 }
 
 void Journal::end_fold() noexcept {
-  directory_.files().unlink_at(directory_.fd(), layout::kJournalOlder);
+  FileSystem& files = directory_.files();
+  const int error = files.unlink_at(directory_.fd(), layout::kJournalOlder);
+  if (error == -EISDIR) files.unlink_at(directory_.fd(), layout::kJournalOlder, AT_REMOVEDIR);
 }
 
 void Journal::drop() noexcept {

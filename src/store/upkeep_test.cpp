@@ -65,8 +65,8 @@ TEST_F(StoreUpkeep, ReplacesWhatIsNoFileInThePlaceOfTheIndex) {
   fill(*store, 0, 30, 1000);
   settle(*store);
   for (const Make& make : kinds) {
-    for (const std::string& path :
-         {version_path() + "/totals", version_path() + "/journal", shard_path(recipe_for(0)) + "/index"}) {
+    for (const std::string& path : {version_path() + "/totals", version_path() + "/journal",
+                                    version_path() + "/journal.old", shard_path(recipe_for(0)) + "/index"}) {
       std::filesystem::remove(path);
       ASSERT_EQ(make(path), 0) << path;
       const auto other = open();
