@@ -84,10 +84,10 @@ class Project:
 
     def start_watch(self, *words):
         self.said = open(self.folder / "said", "ab")
+        seen = self.read("said").count("larder: watching")
         self.watch = subprocess.Popen([LARDER, "watch", *words], cwd=self.folder, env=self.env, stdout=self.said,
                                       stderr=subprocess.STDOUT)
         self.started.append(self.watch)
-        seen = self.read("said").count("larder: watching")
         until("watch does not begin", lambda: self.read("said").count("larder: watching") > seen
               or self.watch.poll() is not None)
         check("watch has ended", self.watch.poll() is None, self.read("said"))
