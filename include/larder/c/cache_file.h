@@ -26,7 +26,8 @@ LARDER_API larder_reason larder_cache_file_load(larder_cache_file* file, const l
                                                 larder_bytes** product);
 
 /* Puts the product in the place of the cache file, in one step. LARDER_REASON_NONE, or why it is not kept: a
-   file that is no cache file is left alone (untrusted). `cost_ns` is what making it took; 0 when nobody measured. */
+   file that is no cache file is left alone (untrusted). `cost_ns` is what making it took; 0 when nobody
+   measured. */
 LARDER_API larder_reason larder_cache_file_save(larder_cache_file* file, const larder_recipe* recipe,
                                                 larder_view product, int64_t cost_ns);
 
