@@ -76,8 +76,8 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
     if (free_ids_.empty()) {
       // Room for every id that there is, so that giving one back needs no memory.
       if (free_ids_.capacity() <= by_id_.size()) free_ids_.reserve(2 * by_id_.size() + 8);
-      free_ids_.push_back(static_cast<policy::Id>(by_id_.size()));
-      by_id_.emplace_back();
+      by_id_.emplace_back();  // the last that may fail: no id is to be had that has no place here
+      free_ids_.push_back(static_cast<policy::Id>(by_id_.size() - 1));
     }
     const policy::Id id = free_ids_.back();
     budget_.insert(id, {.key = record.key.low,
@@ -85,14 +85,13 @@ Reason Core::keep(Record& record, Making& making, std::uint64_t cost_ns, const M
                         .cost = std::max(cost_ns, kCostMin_ns),
                         .group = options.group,
                         .is_cheap = cost_ns < kCostMin_ns});
-    if (options.pinned) budget_.pin(id);
   } catch (const std::bad_alloc&) {
-    if (!free_ids_.empty() && budget_.contains(free_ids_.back())) budget_.erase(free_ids_.back());
     leave_family(record);
     return Reason::out_of_resources;
   }
   record.id = free_ids_.back();
   free_ids_.pop_back();
+  if (options.pinned) budget_.pin(record.id);
   by_id_[record.id] = {&record, &record.slot};
   record.is_kept = true;
   if (!std::exchange(record.is_shown, true)) table_.show(&record);

@@ -85,11 +85,13 @@ Reason Budget::missed(std::uint64_t key) {
 
 void Budget::insert(Id id, const Entry& entry, Past past) {
   if (id >= kept_.size()) kept_.resize(static_cast<std::size_t>(id) + 1);
-  if (const auto ghost = ghosts_.take(entry.key)) {
+  const Ghost* const ghost = ghosts_.find(entry.key);
+  if (ghost != nullptr) {
     past.remembered = more(past.remembered, ghost->uses);
     past.before = ghost->when;
   }
   policy_->insert(id, entry, past);
+  if (ghost != nullptr) ghosts_.forget(*ghost);
   kept_[id] = {entry.key, entry.weight, entry.cost};
   stats_.bytes += entry.weight;
   ++stats_.entries;

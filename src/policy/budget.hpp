@@ -87,7 +87,8 @@ class Budget {
   // Counts a request that found nothing: Reason::evicted when the key is remembered, else Reason::absent.
   Reason missed(std::uint64_t key);
 
-  // What is remembered of the key is added to `past.remembered` and forgotten here.
+  // What is remembered of the key is added to `past.remembered` and forgotten here. May throw std::bad_alloc,
+  // and has then changed nothing.
   void insert(Id id, const Entry& entry, Past past = {});
   void touch(Id id, Touch touch = {}) { policy_->touch(id, touch); }
   // May leave more kept than the limits allow: ask victim() afterwards.

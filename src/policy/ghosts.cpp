@@ -47,7 +47,7 @@ std::optional<Ghost> Ghosts::take(std::uint64_t key) {
   const Ghost* found = find(key);
   if (found == nullptr) return std::nullopt;
   const Ghost ghost = *found;
-  forget(static_cast<std::uint32_t>(found - ring_.data()));
+  forget(*found);
   return ghost;
 }
 

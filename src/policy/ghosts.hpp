@@ -34,6 +34,8 @@ class Ghosts {
   void prefetch(std::uint64_t key) const noexcept;
   // Finds and forgets.
   std::optional<Ghost> take(std::uint64_t key);
+  // One that find() named.
+  void forget(const Ghost& found) { forget(static_cast<std::uint32_t>(&found - ring_.data())); }
   void clear();
   // O(count). Where fewer fit than are remembered the oldest are forgotten.
   void resize(std::size_t count_max);

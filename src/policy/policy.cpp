@@ -11,7 +11,12 @@ void Policy::insert(Id id, const Entry& entry, Past past) {
   ++now_;
   if (past.when > now_) past.when = now_;
   if (past.uses == 0) past.uses = 1;
-  do_insert(id, entry, past);
+  try {
+    do_insert(id, entry, past);
+  } catch (...) {
+    --now_;
+    throw;
+  }
   state_[id] = State::present;
   ++size_;
 }
@@ -19,9 +24,15 @@ void Policy::insert(Id id, const Entry& entry, Past past) {
 void Policy::touch(Id id, Touch touch) {
   named_ = kNoId;
   LARDER_ASSERT(contains(id));
+  const Tick before = now_;
   if (touch.when == kNow) ++now_;
   if (touch.when > now_) touch.when = now_;
-  do_touch(id, touch);
+  try {
+    do_touch(id, touch);
+  } catch (...) {
+    now_ = before;
+    throw;
+  }
 }
 
 void Policy::reweigh(Id id, std::uint64_t weight, std::uint64_t cost) {

@@ -1,6 +1,7 @@
 #include "policy/shadows.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace larder::policy {
@@ -42,7 +43,10 @@ Shadows::Watch Shadows::inserted(Id id, const Entry& entry, const Facts& facts, 
   }
   records_[watch].id = id;
   reweighed(watch, entry.weight, entry.cost);
-  play(watch, is_first, now);
+  try {
+    play(watch, is_first, now);
+  } catch (const std::bad_alloc&) {  // then a shadow misses it; who stands in the record must know of it
+  }
   return watch;
 }
 
