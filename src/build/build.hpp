@@ -162,6 +162,7 @@ class Build {
     std::vector<TargetId> looked;            // what it only looked at
     std::string came;         // what it had looked for in vain, and is there now; empty: nothing
     std::vector<Mark> marks;  // what else it was seen to depend on
+    std::string program;      // of those that it ran: one that keeps its product below this root
   };
   struct Urgent {
     std::uint32_t urgency;

@@ -110,6 +110,50 @@ std::optional<std::vector<std::string>> plain_words(std::string_view command) {
   return words;
 }
 
+std::optional<std::vector<std::vector<std::string>>> simple_commands(std::string_view command) {
+  std::vector<std::vector<std::string>> all(1);
+  bool is_file = false;  // the next word is one behind `<` or `>`
+  for (std::size_t at = 0; at < command.size();) {
+    const char c = command[at];
+    const bool is_twice = at + 1 < command.size() && command[at + 1] == c;
+    if (class_of(c) == 1) {
+      ++at;
+    } else if (c == ';' || ((c == '&' || c == '|') && is_twice)) {
+      if (is_file || all.back().empty()) return std::nullopt;
+      all.emplace_back();
+      at += c == ';' ? 1 : 2;
+    } else if (c == '<' || c == '>') {
+      if (is_file || (c == '<' && is_twice)) return std::nullopt;
+      at += is_twice ? 2 : 1;
+      // Another way to write an open file's number: `2>&1`.
+      if (at + 1 < command.size() && command[at] == '&' && command[at + 1] >= '0' && command[at + 1] <= '9')
+        at += 2;
+      else
+        is_file = true;
+    } else {
+      if (class_of(c) == 3 || c == '#' || c == '~') return std::nullopt;
+      std::string word;
+      bool is_quoted = false;
+      while (at < command.size() && class_of(command[at]) != 1) {
+        const unsigned kind = class_of(command[at]);
+        if (kind == 3 && std::string_view("&|;<>").find(command[at]) == std::string_view::npos)
+          return std::nullopt;
+        if (kind == 3) break;
+        is_quoted |= kind == 2;
+        if (kind == 2 ? !take_quoted(command, at, word) : (word += command[at++], false)) return std::nullopt;
+      }
+      const bool is_number = !is_quoted && word.size() == 1 && word[0] >= '0' && word[0] <= '9' &&
+                             at < command.size() && (command[at] == '<' || command[at] == '>');
+      if (all.back().empty() && word.find_first_of("=~") != word.npos) return std::nullopt;
+      if (!is_file && !is_number) all.back().push_back(std::move(word));
+      is_file = false;
+    }
+  }
+  if (all.back().empty() && all.size() > 1) all.pop_back();
+  if (is_file || all.back().empty()) return std::nullopt;
+  return all;
+}
+
 std::vector<std::string_view> programs(std::string_view command) {
   std::vector<std::string_view> found;
   bool in_front = true;  // the next word is a command

@@ -15,6 +15,11 @@ namespace larder::build {
 // `: && COMMAND && :`, as CMake writes, is COMMAND.
 std::optional<std::vector<std::string>> plain_words(std::string_view command);
 
+// The words of each command in `command`, which may be `cd`, `echo` and the like of the shell's own: none for
+// any that has more than words, quotes, `&&`, `||`, `;` and files behind `<`, `>` and `>>`, which are left
+// out.
+std::optional<std::vector<std::vector<std::string>>> simple_commands(std::string_view command);
+
 // The first words of the commands in `command` that stand there unquoted, those of the shell itself left out;
 // in the order of their coming, each once. What is hidden in quotes, variables or scripts is not found.
 std::vector<std::string_view> programs(std::string_view command);

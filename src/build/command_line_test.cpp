@@ -45,5 +45,21 @@ TEST(CommandLine, KnowsToolsOfNinja) {
   EXPECT_FALSE(is_tool_of_ninja(""));
 }
 
+using Calls = std::vector<std::vector<std::string>>;
+
+TEST(SimpleCommands, AreTheWordsOfEach) {
+  EXPECT_EQ(*simple_commands("rm -f a && ar qc a 'b c' && :"),
+            (Calls{{"rm", "-f", "a"}, {"ar", "qc", "a", "b c"}, {":"}}));
+  EXPECT_EQ(*simple_commands("cd x;cp a b 2>&1 >log <in 2>>err || echo a\\ b;"),
+            (Calls{{"cd", "x"}, {"cp", "a", "b"}, {"echo", "a b"}}));
+}
+
+TEST(SimpleCommands, AreNoneWithMoreOfAShell) {
+  for (const char* command :
+       {"",    "a | b",  "a & b", "a $x", "a \"$x\"", "a `b`", "(a)",  "x=1 a", "a *",    "a <<b",
+        "a >", "a ;; b", "&& a",  "# a",  "a ~",      "a\nb",  "a 'b", "a >$x", "a 2>&-", "a\\"})
+    EXPECT_FALSE(simple_commands(command)) << command;
+}
+
 }  // namespace
 }  // namespace larder::build

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,9 @@ class FileProofs {
   FileProofs(const History& history, Reader reader) noexcept : history_(history), reader_(reader) {}
   // Of the content that `path` has at present.
   const FileProof& look(const std::string& path, ContentId content);
+  // The word in it by which a compiler puts the file's own path into what it makes, as `__FILE__`; empty:
+  // there is none, or it is the system's. None when it cannot be read.
+  std::optional<std::string_view> place_word(const std::string& path, ContentId content);
   // Learns what a closure knows of a file, if its stamp and content are those at present.
   void learn(ContentId content, const Fingerprint& print, const format::KnownFile& known);
 
@@ -32,7 +36,11 @@ class FileProofs {
   const History& history_;
   Reader reader_;
   std::unordered_map<ContentId, FileProof> proofs_;
+  std::unordered_map<ContentId, std::string_view> place_words_;
 };
+
+// The same word of any text that compilers read, a command line, say; empty: there is none.
+std::string_view place_word_in(std::string_view text);
 
 // A fingerprint as closures hold it; all zero, as the fingerprint, for none.
 format::FileStamp to_stamp(const Fingerprint& print) noexcept;

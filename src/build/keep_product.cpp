@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <deque>
 
+#include "build/archive.hpp"
+#include "build/crossing.hpp"
 #include "build/restorer.hpp"
 
 namespace larder::build {
@@ -16,6 +19,9 @@ constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 30;
 // Which output, or what else, holds the root's path or could; empty: none.
 std::string named(const std::string& what, std::string_view bytes, const Root& root, bool is_file) {
   if (root.is_in(bytes)) return what + " holds the path of its root";
+  // The way from it to what it names.
+  if (is_file && bytes.starts_with(kThinArchive) && bytes.find("../") != bytes.npos)
+    return what + " names members elsewhere";
   if (is_file && can_hide_text(bytes))
     return what + " is of a form that could hold the path of its root unseen";
   return {};
@@ -66,6 +72,44 @@ std::string Restorer::root_in(const Asked& asked, const format::StepProduct& pro
                 made.form != format::MadeForm::link);
   }
   return why;
+}
+
+std::string Restorer::why_stays(const Asked& asked, const Outcome& outcome, const std::vector<Mark>& marks) {
+  const Root& root = products_.root();
+  if (asked.is_traced && !outcome.program.empty())
+    return "it is not known what " + std::string(outcome.program) + " makes of paths";
+  std::string response = asked.response;
+  make_canonical(response);
+  const std::string more = response.empty() ? std::string() : manifest_.value(asked.step, "rspfile_content");
+  Crossing crossing = crossing_of(asked.command, response, more, root, !asked.is_traced);
+  if (!crossing.why_not.empty() || !crossing.compiles) return crossing.why_not;
+
+  // Compilers find headers by what variables say, and tell by what paths they found them.
+  for (const char* const name : {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH",
+                                 "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"})
+    if (const char* const value = std::getenv(name)) crossing.root_names |= root.named_in(value);
+  for (const TargetId target : outcome.discovered) crossing.root_names |= root.named_in(path(target));
+  if ((crossing.root_names & ~crossing.mapped_names) == 0) return {};
+  const auto why = [](const std::string& what, std::string_view word) {
+    return what + " uses " + std::string(word) +
+           " and its command names the root, which -ffile-prefix-map=ROOT=. would leave out";
+  };
+  if (const std::string_view word = place_word_in(asked.command); !word.empty())
+    return why("its command", word);
+  FileProofs& proofs = asked.is_traced ? traced_proofs_ : proofs_;
+  std::vector<TargetId> files = asked.files;
+  files.insert(files.end(), outcome.discovered.begin(), outcome.discovered.end());
+  for (const Mark& mark : marks)
+    if (mark.manner == Manner::read) files.push_back(manifest_.target(mark.path));
+  present_.look(files);
+  for (const TargetId target : files) {
+    const std::string file = path(target);
+    if (file.starts_with(kPackagesPlace) || look_at(file.c_str()).kind != Kind::file) continue;
+    const auto word = proofs.place_word(file, present_[target]);
+    if (!word) return file + " cannot be read, or is being written";
+    if (!word->empty()) return why(file, *word);
+  }
+  return {};
 }
 
 void Restorer::keep_closure(Cache& cache, const Asked& asked, const std::vector<TargetId>& discovered) {
@@ -160,7 +204,8 @@ std::string Restorer::keep(const Asked& asked, const Outcome& outcome) {
   }
   const Origin origin{
       .cost = std::chrono::milliseconds(outcome.duration_ms), .log = {}, .texts = {}, .replace = true};
-  const std::string bound = root_in(asked, product);
+  std::string bound = root_in(asked, product);
+  if (bound.empty()) bound = why_stays(asked, outcome, marks);
   bool is_kept = false;
   if (bound.empty()) {
     is_kept = cache->put(*recipe, Bytes(format::encode_step_product(product)), origin);

@@ -78,16 +78,6 @@ std::string_view name_of(std::string_view path) {
   return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-bool is_elf(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  std::array<char, 4> magic{};
-  const bool is =
-      ::read(fd, magic.data(), magic.size()) == 4 && std::string_view(magic.data(), 4) == "\177ELF";
-  ::close(fd);
-  return is;
-}
-
 // What `LD_TRACE_LOADED_OBJECTS` makes the loader print, and paths on lines of their own.
 std::vector<std::string> paths_in(std::string_view text) {
   std::vector<std::string> paths;
@@ -119,6 +109,16 @@ bool is_compiler_name(std::string_view name) {
   if (prefix != name.npos) name = name.substr(prefix + 1);
   return name == "cc" || name == "c++" || name == "gcc" || name == "g++" || name == "clang" ||
          name == "clang++";
+}
+
+bool is_elf(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::array<char, 4> magic{};
+  const bool is =
+      ::read(fd, magic.data(), magic.size()) == 4 && std::string_view(magic.data(), 4) == "\177ELF";
+  ::close(fd);
+  return is;
 }
 
 bool is_compiler_program(const std::string& path) {

@@ -16,6 +16,7 @@ namespace larder::build {
 
 // gcc, x86_64-linux-gnu-g++-12, clang++-14, cc.
 bool is_compiler_name(std::string_view name);
+bool is_elf(const std::string& path);
 // Whether the program that `path` leads to is one by that name, too, and no script.
 bool is_compiler_program(const std::string& path);
 

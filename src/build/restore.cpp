@@ -79,7 +79,7 @@ void Build::keep_product(const Job& job, const std::vector<TargetId>& discovered
   explain_restoring(
       job.step, " is not kept: ",
       restorer_->keep(*job.asked, {discovered, outputs, output, run ? run->duration_ms : 0, job.started_ns,
-                                   job.has_depfile, job.ghosts, job.looked, job.marks}));
+                                   job.has_depfile, job.ghosts, job.looked, job.marks, job.program}));
 }
 
 }  // namespace larder::build

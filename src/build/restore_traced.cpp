@@ -12,6 +12,7 @@ namespace larder::build {
 namespace {
 
 constexpr std::string_view kTracedProduct = "build-step-traced";
+constexpr std::string_view kTracedRules = "2";  // as kRules in restorer.cpp
 
 void add_part(std::string& text, std::string_view part) {
   text.append(part) += '\0';
@@ -62,6 +63,7 @@ std::optional<Recipe> Restorer::traced_recipe(const Asked& asked, const std::vec
     sorted.emplace_back(to_closure(mark.manner, root.portable_path(mark.path)), &mark);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Recipe recipe(kTracedProduct);
+  recipe.add("rules", kTracedRules);
   for (const auto& [name, value] : asked.ingredients) recipe.add(name, value);
   std::string system;
   std::string presences;

@@ -18,6 +18,8 @@
 namespace larder::build {
 namespace {
 
+// What was kept by other rules of what may be kept, and cross roots, is not found.
+constexpr std::string_view kRules = "2";
 constexpr std::string_view kProduct = "build-step";
 constexpr std::string_view kClosures = "build-step-files";
 constexpr std::string_view kNothingKept = "nothing is kept of it with these inputs";
@@ -26,6 +28,7 @@ constexpr std::string_view kTracedClosures = "build-step-traced-files";
 
 Recipe recipe_of(std::string_view kind, const Restorer::Asked& asked) {
   Recipe recipe(kind);
+  recipe.add("rules", kRules);
   for (const auto& [name, value] : asked.ingredients) recipe.add(name, value);
   return recipe;
 }

@@ -4,8 +4,8 @@
 // environment, the compiler, the declared inputs with their contents; its product is the closures, the sets
 // of files that the command was found to read besides. The second adds the files of one closure as they are
 // now, and those that could have stood in their place. The project's root stands in both as a placeholder;
-// where what was made holds the root, the product lies under a third recipe that names the root, and the
-// second one leads to a note that says so.
+// where what was made holds the root, or could depend on it otherwise (build/crossing.hpp), the product lies
+// under a third recipe that names the root, and the second one leads to a note that says so.
 //
 // Of a command that is not known by itself but was traced, a closure is its footprint (build/footprint.hpp),
 // and the second recipe holds all that this names; both recipes are of kinds of their own.
@@ -87,6 +87,8 @@ class Restorer {
     const std::vector<TargetId>& ghosts;  // what it looked for and is not there
     const std::vector<TargetId>& looked;  // what it only looked at
     const std::vector<Mark>& marks;       // of a traced one: what it depends on besides
+    std::string_view
+        program;  // of those that it ran: one that keeps its product below this root; empty: none
   };
   // Keeps what the command made. Nothing when it is kept, else why not.
   std::string keep(const Asked& asked, const Outcome& outcome);
@@ -124,6 +126,8 @@ class Restorer {
   // Whether the file still is what it was when it was looked at.
   bool is_still(TargetId target) const;
   std::string root_in(const Asked& asked, const format::StepProduct& product) const;
+  // Why what a command made could depend on the root without holding its path; empty: it cannot.
+  std::string why_stays(const Asked& asked, const Outcome& outcome, const std::vector<Mark>& marks);
   void keep_closure(Cache& cache, const Asked& asked, const std::vector<TargetId>& discovered);
   std::string path(TargetId target) const { return std::string(manifest_.path(target)); }
 

@@ -171,6 +171,31 @@ bool Root::is_in(std::string_view bytes) const {
   });
 }
 
+unsigned Root::named_in(std::string_view text) const {
+  const std::string with = portable(text);
+  unsigned names = 0;
+  for (std::size_t i = 0; i < paths_.size(); ++i)
+    if (with.find(kPlaceholders[i]) != with.npos) names |= 1u << i;
+  return names;
+}
+
+bool Root::is_reentered_by(std::string_view text) const {
+  for (const std::string& path : paths_) {
+    const std::string back = ".." + path.substr(path.rfind('/'));
+    for (std::size_t at = text.find(back); at != text.npos; at = text.find(back, at + 1))
+      if (at + back.size() == text.size() || !is_file_name_char(text[at + back.size()])) return true;
+  }
+  return false;
+}
+
+bool Root::is_plain() const {
+  return std::all_of(paths_.begin(), paths_.end(), [](const std::string& path) {
+    return std::all_of(path.begin(), path.end(), [](char c) {
+      return c == '/' || (is_file_name_char(c) && static_cast<unsigned char>(c) < 0x80);
+    });
+  });
+}
+
 std::string Root::identity() const {
   std::string all;
   for (const std::string& path : paths_) all.append(path) += '\0';

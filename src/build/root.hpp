@@ -28,6 +28,12 @@ class Root {
   // Whether the root's path stands anywhere in `bytes`, in characters of one, two or four bytes. True of a
   // root so short that it cannot be looked for.
   bool is_in(std::string_view bytes) const;
+  // Which of its names `text` names, one bit for each.
+  unsigned named_in(std::string_view text) const;
+  // Whether `text` could lead out of the root and into it again by its name: `../tree/a`.
+  bool is_reentered_by(std::string_view text) const;
+  // Whether there are only characters in its path that no program writes in another way.
+  bool is_plain() const;
   // The directory, as the kernel names it; empty: one so near to `/` that nothing is replaced.
   std::string directory() const { return paths_.empty() ? std::string() : paths_[0]; }
   // All its names: what a product that holds one of them depends on.

@@ -54,6 +54,25 @@ TEST(Root, IsFoundInBytesOfAnyWidth) {
   }
 }
 
+TEST(Root, IsNamedByEachOfItsNames) {
+  const Root root({"/home/me/tree", "/link/tree"});
+  EXPECT_EQ(root.named_in("cc -I/home/me/tree2 a.c"), 0u);
+  EXPECT_EQ(root.named_in("cc /home/me/tree/a.c"), 1u);
+  EXPECT_EQ(root.named_in("cc /link/tree/a.c -I/home/me/tree"), 3u);
+}
+
+TEST(Root, IsReenteredByItsName) {
+  EXPECT_TRUE(kHere.is_reentered_by("-I../../tree/inc"));
+  EXPECT_TRUE(kHere.is_reentered_by("../tree"));
+  EXPECT_FALSE(kHere.is_reentered_by("../trees/inc ../src/tree"));
+}
+
+TEST(Root, IsPlainWhereNothingIsWrittenInAnotherWay) {
+  EXPECT_TRUE(kHere.is_plain());
+  EXPECT_FALSE(Root({"/home/me/my tree"}).is_plain());
+  EXPECT_FALSE(Root({"/home/m\xc3\xa4/tree"}).is_plain());
+}
+
 TEST(Root, ThatIsTooShortIsEverywhere) {
   EXPECT_TRUE(Root({"/"}).is_in("nothing"));
   EXPECT_EQ(Root({"/"}).portable("/a"), "/a");

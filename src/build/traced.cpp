@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "build/build.hpp"
+#include "build/crossing.hpp"
 
 namespace larder::build {
 namespace {
@@ -70,6 +71,7 @@ void Build::keep_from_others(Job& job, const Undeclared::Found& found) {
     Footprint footprint = footprint_of(*job.report, found.declared, *undeclared_);
     job.why_not_kept = std::move(footprint.why_not);
     job.marks = std::move(footprint.marks);
+    job.program = program_that_stays(*job.report);
   } else if (!found.read.empty() || !found.links.empty()) {
     job.why_not_kept = "the command read what its step does not declare: " +
                        list(found.read.empty() ? found.links : found.read);

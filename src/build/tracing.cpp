@@ -15,15 +15,15 @@ constexpr std::array<std::string_view, 13> kParts = {"cc1",     "cc1plus", "cc1o
                                                      "ld",      "lto1",    "lto-wrapper", "lld", "ld.bfd",
                                                      "ld.gold", "ld.lld",  "gold"};
 
+}  // namespace
+
 // x86_64-linux-gnu-ld.bfd, as, cc1plus; the loader that starts them all is ld-linux-x86-64.so.2.
-bool is_part(std::string_view path) {
+bool is_compiler_part(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.starts_with("ld-linux") || is_compiler_name(name)) return true;
   if (const std::size_t dash = name.rfind("-gnu-"); dash != name.npos) name.remove_prefix(dash + 5);
   return std::find(kParts.begin(), kParts.end(), name) != kParts.end();
 }
-
-}  // namespace
 
 bool is_compiler_call(std::string_view command) {
   const auto words = plain_words(command);
@@ -39,7 +39,8 @@ bool is_compiler_call(std::string_view command) {
 
 std::string_view other_than_compiler(const trace::Report& report) {
   for (const trace::Touch& touched : report.touches)
-    if ((touched.uses & trace::kRun) != 0 && touched.before == trace::Was::file && !is_part(touched.path))
+    if ((touched.uses & trace::kRun) != 0 && touched.before == trace::Was::file &&
+        !is_compiler_part(touched.path))
       return touched.path;
   return {};
 }

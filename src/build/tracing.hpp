@@ -39,6 +39,9 @@ class Tracing {
 // what it reads can be known without.
 bool is_compiler_call(std::string_view command);
 
+// Whether a program is one, or a part of one, by its name.
+bool is_compiler_part(std::string_view path);
+
 // Of a command that was not watched when it asked for the text of links: what it started that is no part of a
 // compiler, and so may have made something of that; empty: nothing.
 std::string_view other_than_compiler(const trace::Report& report);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # `larder build` restores what compilers made: back and forth between versions, in a second checkout, and never when
 # anything that decided it is another; all without tracing. Usage: restore_test.sh LARDER
-# shellcheck disable=SC2317,SC2015 # functions are called by name; what fails either way fails
+# shellcheck disable=SC2317,SC2015,SC2016 # functions are called by name; what fails either way fails; ninja expands
 set -u
 larder=$(realpath "$1")
 top=$(mktemp -d)
@@ -120,6 +120,71 @@ project "$top/two"
 flags -flto
 expect 2 0 -d explain
 grep -q 'a.o is not restored: it was made below another root, and a.o is of a form' out || fail "why is not told"
+
+# Checkouts whose paths are of unlike length; a.c is compiled by its absolute path.
+beside() {
+  project "$1"
+  printf '%s\n' "$source" >a.cc
+  printf 'rule cxx\n  command = g++ %s -MD -MF $out.d -o $out -c %s\n  depfile = $out.d\n  deps = gcc\nbuild x.o: cxx a.cc\n' \
+    "$words" "$2" >>build.ninja
+}
+begin "69: nor does what could depend on its root without holding its path"
+n=0
+while IFS='|' read -r source words; do
+  n=$((n + 1))
+  begin "69: unseen: $source $words"
+  words=${words//ROOT/$top/one}
+  beside "$top/one" "$top/one/a.cc"
+  expect 1 0 x.o
+  words=${words//$top\/one/$top\/longer}
+  rm -rf "$top/longer"
+  beside "$top/longer" "$top/longer/a.cc"
+  expect 1 0 -d explain x.o
+  grep -q 'x.o is not restored: it was made below another root, and .* the root\|its root' out || fail "why"
+  rm -rf .larder x.o
+  expect 0 1 x.o
+  rm -rf "$top/longer"
+done <<'END'
+extern const int n = sizeof(__FILE__);|
+extern const int n = sizeof(__BASE_FILE__);|
+extern const int n = __builtin_strlen(__builtin_FILE());|
+const char *s(char *p) { return __builtin_strcpy(p, __FILE__); }|-O2
+extern const int n = __builtin_strlen(HERE());|-DHERE=__builtin_FILE
+extern const int n = sizeof(R);|-DR='"ROOT"'
+extern const int n = sizeof(__FILE__);|-ffile-prefix-map=ROOT/inc=.
+namespace { struct S { S(); }; } S s;|-frandom-seed=ROOT
+END
+[ "$n" -eq 8 ] || fail "$n were tried"
+for source in $'extern const int n = sizeof(__FI\\\nLE__);' '#include <source_location>
+extern const int n = __builtin_strlen(std::source_location::current().file_name());'; do
+  begin "69: unseen: $source"
+  words=-std=c++20
+  beside "$top/one" "$top/one/a.cc"
+  expect 1 0 x.o
+  rm -rf "$top/longer"
+  beside "$top/longer" "$top/longer/a.cc"
+  expect 1 0 x.o
+  rm -rf "$top/longer"
+done
+
+begin "69: and is where the path is relative, or left out"
+source='extern const int n = sizeof(__FILE__);' words=
+beside "$top/one" a.cc
+expect 1 0 x.o
+beside "$top/longer" a.cc
+expect 0 1 x.o
+rm -rf "$top/longer"
+begin "69: and is where the path is left out"
+words=-ffile-prefix-map=$top/one=.
+beside "$top/one" "$top/one/a.cc"
+expect 1 0 x.o
+words=-ffile-prefix-map=$top/longer=.
+beside "$top/longer" "$top/longer/a.cc"
+expect 0 1 x.o
+cp x.o restored.o
+g++ -ffile-prefix-map="$top/longer=." -o x.o -c "$top/longer/a.cc"
+cmp x.o restored.o || fail "other bytes"
+rm -rf "$top/longer"
 
 begin "--root names the root"
 rm -rf .git

@@ -117,6 +117,68 @@ expect 1 0 -d explain
 says 'made below another root, and made holds the path'
 [ "$(cat made)" = "$top/two" ] || fail "made elsewhere"
 
+begin "nor does what may depend on it without holding it"
+n=0
+while IFS= read -r command; do
+  n=$((n + 1))
+  rm -rf "$top/longer" build.ninja .larder made
+  mkdir -p "$top/longer/.git" src "$top/longer/src"
+  echo 'int a;' >src/a.cc
+  echo 'int a;' >"$top/longer/src/a.cc"
+  cp src/a.cc a.png
+  cp a.png "$top/longer"
+  step made '' "${command//ROOT/$PWD}"
+  expect 1 0
+  (
+    cd "$top/longer" || exit 2
+    step made '' "${command//ROOT/$PWD}"
+    expect 1 0 -d explain
+    says 'made is not restored: it was made below another root, and '
+    cp made own
+    forget made
+    expect 0 1
+    cmp -s made own || fail "not its own"
+  ) || fail "$command"
+  is_silent_of '(restored)'
+done <<'END'
+basename $$(dirname $$PWD) > made
+pwd | md5sum > made
+pwd | wc -c > made
+readlink -f . | rev > made
+echo ROOT/src/a.cc | md5sum > made
+python3 -c "import os; print(len(os.getcwd()))" > made
+echo $$PWD | cut -c2-9 > made
+w=ROOT/src; echo $${#w} > made
+objcopy -I binary -O elf64-x86-64 ROOT/a.png made
+cc -x c++ -c -o made -DR='"ROOT"' src/a.cc
+END
+[ "$n" -eq 10 ] || fail "$n ran"
+rm -rf "$top/longer"
+
+begin "copies serve below every root"
+n=0
+while IFS= read -r command; do
+  n=$((n + 1))
+  rm -rf "$top/longer" build.ninja .larder made
+  mkdir -p "$top/longer/.git"
+  echo 'int a;' >a.cc
+  cp a.cc "$top/longer"
+  step made '' "${command//ROOT/$PWD}"
+  expect 1 0
+  (
+    cd "$top/longer" || exit 2
+    step made '' "${command//ROOT/$PWD}"
+    expect 0 1
+  ) || fail "$command"
+done <<'END'
+cp ROOT/a.cc made
+cd ROOT && cat a.cc > made
+rm -f made && ar qcD made ROOT/a.cc
+cc -c -x c++ -o made ROOT/a.cc
+END
+[ "$n" -eq 4 ] || fail "$n ran"
+rm -rf "$top/longer"
+
 begin "what was looked for and not there has its step run when it comes"
 step made '' 'if [ -e ghost ]; then echo there; else echo none; fi > made; test -e deep/er/file || :'
 expect 1 0 -d explain
