@@ -123,7 +123,7 @@ void CacheCore::tell_no_turns() noexcept try {
   // Nothing can be said then.
 }
 
-void CacheCore::tell_lost(const std::deque<std::shared_ptr<const PendingWrite>>& lost) noexcept {
+void CacheCore::tell_lost(const PendingWrites& lost) noexcept {
   if (lost.empty()) return;
   counters_.count(Counter::warnings);
   // The end must not take much longer than it may: of many, the first are enough to ask `larder why` about.

@@ -118,7 +118,7 @@ class CacheCore {
   // One warning for each cause until a product is stored again.
   void tell_unkept(const PendingWrite& write, Reason reason) noexcept;
   // Of products that close() had no time for.
-  void tell_lost(const std::deque<std::shared_ptr<const PendingWrite>>& lost) noexcept;
+  void tell_lost(const PendingWrites& lost) noexcept;
   // Writes down what was counted, missed and used first since the last call.
   void take_notes() noexcept;
   // Has it done within seconds, so that a process that is killed, or never closes, loses no more than those.

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <new>
 #include <system_error>
 
 namespace larder {
@@ -57,6 +58,14 @@ PreloadReport Preload::report() const noexcept {
 
 void Preload::run() {
   lower_priority();
+  try {
+    read_ahead();
+  } catch (const std::bad_alloc&) {  // then what is left is read when it is asked for
+  }
+  is_done_.store(true, std::memory_order_release);
+}
+
+void Preload::read_ahead() {
   const auto begin = Clock::system().steady();
   for (const FirstUse& use : options_.order) {
     if (stops_.load(std::memory_order_relaxed)) break;
@@ -77,7 +86,6 @@ void Preload::run() {
     loaded_.fetch_add(1, std::memory_order_relaxed);
     loaded_bytes_.store(after, std::memory_order_relaxed);
   }
-  is_done_.store(true, std::memory_order_release);
 }
 
 }  // namespace larder

@@ -54,6 +54,7 @@ class Preload {
 
  private:
   void run();
+  void read_ahead();
 
   Store& store_;
   const PreloadOptions options_;

@@ -234,7 +234,7 @@ bool CacheCore::keep(const Attempt& attempt, const Kept& kept, std::span<const T
   return false;
 }
 
-void CacheCore::write(const PendingWrite& write) noexcept {
+void CacheCore::write(const PendingWrite& write) noexcept try {
   histograms_->record(Measure::cache_size_before, store_->usage().bytes);
   const std::string attachment = format::encode_texts(write.texts);
   const PutResult put =
@@ -251,6 +251,8 @@ void CacheCore::write(const PendingWrite& write) noexcept {
         .key = write.key,
         .bytes = write.bytes.size(),
         .cost = write.cost});
+} catch (const std::bad_alloc&) {
+  tell_unkept(write, Reason::out_of_resources);
 }
 
 void CacheCore::tell_unkept(const PendingWrite& write, Reason reason) noexcept try {

@@ -119,7 +119,7 @@ std::optional<PendingWrite> WriteBehind::find(const Recipe& recipe, const Key& k
 
 std::size_t WriteBehind::drop(const std::function<bool(const PendingWrite&)>& matches) {
   // What is taken out is destroyed after the lock is let go.
-  std::deque<std::shared_ptr<const PendingWrite>> dropped;
+  PendingWrites dropped;
   MutexLock lock(mutex_);
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (!matches(**at)) {
@@ -127,8 +127,7 @@ std::size_t WriteBehind::drop(const std::function<bool(const PendingWrite&)>& ma
       continue;
     }
     bytes_ -= size_of(**at);
-    dropped.push_back(std::move(*at));
-    at = waiting_.erase(at);
+    dropped.splice(dropped.end(), waiting_, at++);
   }
   // I1: the write under way ends before we do.
   if (const auto writing = writing_; writing != nullptr && matches(*writing)) {
@@ -151,10 +150,10 @@ bool WriteBehind::flush(std::chrono::nanoseconds deadline) {
   return is_at_rest();
 }
 
-std::deque<std::shared_ptr<const PendingWrite>> WriteBehind::close(std::chrono::nanoseconds deadline) {
+PendingWrites WriteBehind::close(std::chrono::nanoseconds deadline) noexcept {
   if (deadline > std::chrono::nanoseconds{0}) flush(deadline);
   std::unique_ptr<std::thread> thread;
-  std::deque<std::shared_ptr<const PendingWrite>> lost;
+  PendingWrites lost;
   {
     MutexLock lock(mutex_);
     closing_ = true;

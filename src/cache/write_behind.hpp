@@ -10,8 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +41,9 @@ struct PendingWrite {
   // let go once it is.
   std::shared_ptr<const MakeTurn> turn{};
 };
+
+// A list: closing and dropping take what waits without asking for memory.
+using PendingWrites = std::list<std::shared_ptr<const PendingWrite>>;
 
 struct WriteBehindOptions {
   std::uint64_t bytes_max = 64u << 20;  // of waiting products; 0: every add() is refused
@@ -78,7 +81,7 @@ class WriteBehind {
   // True when nothing waits any more; false when `deadline` passed.
   bool flush(std::chrono::nanoseconds deadline);
   // What was not written when `deadline` passed, the oldest first; nobody will write it.
-  std::deque<std::shared_ptr<const PendingWrite>> close(std::chrono::nanoseconds deadline);
+  PendingWrites close(std::chrono::nanoseconds deadline) noexcept;
 
   std::uint64_t pending_entries() const;
   std::uint64_t pending_bytes() const;
@@ -102,7 +105,7 @@ class WriteBehind {
   const WriteBehindOptions options_;
   mutable Mutex mutex_;
   mutable Condition changed_;  // work came, a write ended, or closing began
-  std::deque<std::shared_ptr<const PendingWrite>> waiting_ GUARDED_BY(mutex_);
+  PendingWrites waiting_ GUARDED_BY(mutex_);
   std::shared_ptr<const PendingWrite> writing_ GUARDED_BY(mutex_);
   std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // of waiting_ and writing_
   std::chrono::nanoseconds last_added_ GUARDED_BY(mutex_){0};

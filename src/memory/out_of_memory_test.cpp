@@ -5,79 +5,23 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/failing_allocations.hpp"
 #include "larder/memory.hpp"
 #include "memory/testing.hpp"
 #include "policy/budget.hpp"
 #include "policy/kind.hpp"
 
-namespace {
-
-// Counts down over the allocations of this thread; the one that finds 0 fails. Negative: none does.
-thread_local int allocations_left = -1;
-
-void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
-  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
-  const std::size_t rounded = (size / alignment + 1) * alignment;  // as aligned_alloc wants it
-  if (void* const memory = std::aligned_alloc(alignment, rounded)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// Not inlined, lest compilers take the malloc of one for the mismatched partner of the other.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  return allocate(size);
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size != 0 ? size : 1);
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment,
-                                     const std::nothrow_t&) noexcept {
-  const auto bytes = static_cast<std::size_t>(alignment);
-  return std::aligned_alloc(bytes, (size / bytes + 1) * bytes);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-
 namespace larder {
 namespace {
 
+using testing::allocations_left;
+using testing::fail_each_allocation;
 using testing::numbered;
-
-// Runs `body` with the first allocation failing, then the second, until none of them failed. Returns how many
-// did.
-template <typename Body>
-int fail_each_allocation(Body body) {
-  for (int n = 0;; ++n) {
-    allocations_left = n;
-    const bool worked = body();
-    const bool all_done = allocations_left >= 0;
-    allocations_left = -1;
-    if (all_done) {
-      EXPECT_TRUE(worked);
-      return n;
-    }
-  }
-}
 
 TEST(OutOfMemory, ARequestWorksOrSaysSoWhateverAllocationFails) {
   for (const char* policy : {"lru", "sampled", "s3fifo", "gdsf"}) {

@@ -1,6 +1,7 @@
 #include "store/notes.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include <atomic>
@@ -23,6 +24,14 @@ bool write_all(FileSystem& files, int fd, std::string_view bytes) noexcept {
   }
   return true;
 }
+
+// A C string without the heap. Empty, the name of nothing, where no file can be called so.
+struct NoteName {
+  explicit NoteName(std::string_view name) noexcept {
+    if (name.size() < sizeof text) name.copy(text, name.size());
+  }
+  char text[NAME_MAX + 1] = {};
+};
 
 // The umask, or an access list, may have set another.
 bool is_usable(const Directory& directory, const File& file, struct stat& status) noexcept {
@@ -96,7 +105,7 @@ bool Notes::replace(std::string_view name, std::string_view bytes) const {
 }
 
 void Notes::remove(std::string_view name) const noexcept {
-  if (!read_only_) directory_.files().unlink_at(directory_.fd(), std::string(name).c_str());
+  if (!read_only_) directory_.files().unlink_at(directory_.fd(), NoteName(name).text);
 }
 
 void Notes::remove_each(std::string_view prefix) const {
@@ -110,7 +119,7 @@ void Notes::remove_each(std::string_view prefix) const {
 
 std::int64_t Notes::written_at(std::string_view name) const noexcept {
   struct stat status {};
-  if (directory_.files().status_at(directory_.fd(), std::string(name).c_str(), status) != 0) return 0;
+  if (directory_.files().status_at(directory_.fd(), NoteName(name).text, status) != 0) return 0;
   return to_ns(status.st_mtim);
 }
 
