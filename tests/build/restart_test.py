@@ -179,7 +179,8 @@ def main():
                 assert project.read("ran") == "", f"{told}: ran {project.read('ran')}\n{said}"
             # What is right already may be made once more; the last that was heard of is told last.
             count = watch.said.count("larder: changed quiet\n")
-            project.write("sentinel", str(number))
+            project.write("aside", str(number))
+            (top / "aside").rename(top / "sentinel")
             while watch.said.count("larder: changed quiet\n") == count:
                 assert time.monotonic() < until + 60, f"{told}: it hears of nothing any more\n{''.join(watch.said)}"
                 time.sleep(0.01)
