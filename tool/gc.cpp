@@ -7,6 +7,7 @@
 #include "cache/selected.hpp"
 #include "larder/events.hpp"
 #include "settings/units.hpp"
+#include "store/entry_file.hpp"
 #include "tool/columns.hpp"
 #include "tool/entries.hpp"
 #include "tool/interrupt.hpp"
@@ -103,6 +104,12 @@ Forecast foresee(const Call& call, const Store& store) {
     Progress progress(call.console(), "reading entries", forecast.usage.entries);
     forecast.expired = read_entries(store, Selected(selector, store.notes(), Clock::system().unix_ns()),
                                     false, [&] { progress.advance(); });
+    // Made lately and dated long ago by somebody: no get refuses it for its age.
+    const std::int64_t now = Clock::system().unix_ns();
+    std::erase_if(forecast.expired, [&](const EntryRow& row) {
+      return row.reason == Reason::none &&
+             entry_file::idle_ns(now, row.used_at_unix_ns, row.made_at_unix_ns) <= said.age_max->count();
+    });
   }
   for (const EntryRow& row : forecast.expired) forecast.expired_bytes += row.file_bytes;
   const std::uint64_t kept = forecast.usage.bytes - std::min(forecast.usage.bytes, forecast.expired_bytes);

@@ -48,6 +48,32 @@ TEST_F(Gc, RemovesWhatIsTooOldAndSaysSo) {
   EXPECT_TRUE(is_there(young));
 }
 
+// What a get would refuse for its age goes, and nothing else does, whatever the index heard last.
+TEST_F(Gc, AgreesWithGetOfWhatIsDatedBefore1970) {
+  const auto then = std::chrono::system_clock::now() - hours(24 * 400);
+  const std::int64_t made_at = std::chrono::nanoseconds(then.time_since_epoch()).count();
+  for (int i = 0; i < 5; ++i)
+    keep(recipe(std::to_string(i)), "product",
+         {.cost = {}, .log = {}, .attachment = {}, .made_at_unix_ns = made_at});
+  const Key young = keep(recipe("young"));
+  for (const auto& each : std::filesystem::recursive_directory_iterator(root)) {
+    if (each.path().filename().string().size() != 30) continue;
+    const timespec times[2] = {{-315'619'200, 0}, {-315'619'200, 0}};  // 1960
+    ASSERT_EQ(::utimensat(AT_FDCWD, each.path().c_str(), times, 0), 0);
+  }
+  const auto looked = open()->get(recipe("0"), {.read_only = true});
+  ASSERT_EQ(looked.reason, Reason::expired);
+  ASSERT_EQ(larder({"gc", "--dry-run", "--json"}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["gone"].size(), 5u) << out;
+  ASSERT_EQ(larder({"gc", "--json"}), kDone) << err;
+  const Parsed json = Parsed::parse(out);
+  ASSERT_EQ(json["gone"].size(), 5u) << out;
+  EXPECT_EQ(json["gone"][0]["reason"], "expired");
+  EXPECT_EQ(json["entries"], 1);
+  EXPECT_TRUE(is_there(young));
+  EXPECT_TRUE(open()->get(recipe("young")));
+}
+
 TEST_F(Gc, BringsTheStoreDownToItsCap) {
   for (int i = 0; i < 40; ++i) keep(recipe(std::to_string(i)), std::string(10'000, 'x'));
   ASSERT_EQ(larder({"gc", "--dry-run", "--size-max", "200K"}), kDone) << err;

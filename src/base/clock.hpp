@@ -2,6 +2,7 @@
 // Any thread may use any clock. Tests pass a FakeClock and move it by hand.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -12,7 +13,10 @@ namespace larder {
 inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 inline std::int64_t to_ns(const timespec& time) noexcept {
-  return std::int64_t{time.tv_sec} * kSecondNs + time.tv_nsec;
+  // Some file systems date files centuries away: as far as the years 1843 and 2096, so that sums do not
+  // overflow.
+  constexpr std::int64_t kMost = 4'000'000'000;
+  return std::clamp(std::int64_t{time.tv_sec}, -kMost, kMost) * kSecondNs + time.tv_nsec;
 }
 
 // Sleeps so long, or until a signal comes.

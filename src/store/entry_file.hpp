@@ -54,4 +54,10 @@ Content check(Directory& directory, const Opened& opened) noexcept;
 // What a call's errno (negative) means for who wanted to read.
 LARDER_HOT Reason reason_of_read(int error) noexcept;
 
+// How long an entry was unused: since its file was dated or, where that is later and no clock's mistake,
+// since it was made.
+inline std::int64_t idle_ns(std::int64_t now, std::int64_t dated, std::int64_t made_at) noexcept {
+  return now - std::max(dated, made_at <= now ? made_at : dated);
+}
+
 }  // namespace larder::entry_file

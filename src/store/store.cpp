@@ -104,7 +104,7 @@ Lookup Store::get(const Recipe& recipe, const Key& key, GetOptions how) noexcept
   const std::int64_t now = options_.clock->unix_ns();
   const std::int64_t dated = to_ns(opened.status.st_mtim);
   const std::int64_t made_at = content.head.made_at_unix_ns;
-  const std::int64_t idle_ns = now - std::max(dated, made_at <= now ? made_at : dated);
+  const std::int64_t idle_ns = entry_file::idle_ns(now, dated, made_at);
   if (options_.age_max.count() > 0 && idle_ns > options_.age_max.count()) {
     lookup.reason = Reason::expired;
     if (!how.read_only && remove(key, opened.status))

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "larder/events.hpp"
+#include "store/entry_file.hpp"
 #include "store/listing.hpp"
 #include "store/trust.hpp"
 #include "store/victims.hpp"
@@ -440,6 +441,21 @@ bool Upkeep::learns_of_use(const Step& step, IndexRecord& record) noexcept {
   return true;
 }
 
+bool Upkeep::is_expired(const Step& step, const IndexRecord& record) {
+  struct stat status {};
+  const layout::Path path = layout::entry_path(record.key);
+  const std::int64_t most = options_.age_max.count();
+  if (directory_.files().status_at(directory_.fd(), path.c_str(), status) < 0) return false;
+  const std::int64_t dated = to_ns(status.st_mtim);
+  if (step.now - dated <= most) return false;
+  // Made lately, and dated long ago by somebody: few are.
+  const entry_file::Opened opened = entry_file::open(directory_, record.key);
+  if (opened.reason != Reason::none) return opened.reason != Reason::out_of_resources;
+  const entry_file::Content content = entry_file::read_head(directory_, opened);
+  const std::int64_t made_at = content.reason == Reason::none ? content.head.made_at_unix_ns : dated;
+  return entry_file::idle_ns(step.now, dated, made_at) > most;
+}
+
 bool Upkeep::may_be_on_its_way(const Step& step, const IndexRecord& record) noexcept {
   const std::int64_t age = step.now - record.at_unix_ns;
   return age < kOnItsWayMax && age > -kOnItsWayMax;
@@ -550,8 +566,12 @@ void Upkeep::reconcile(Step& step, unsigned shard, ShardTable& table) {
       record.event = IndexEvent::gone;
       record.reason = Reason::absent;
       record.at_unix_ns = step.now;
-    } else if (options_.age_max.count() > 0 && step.now - record.at_unix_ns > options_.age_max.count()) {
-      if (!learns_of_use(step, record)) remove(step, record, Reason::expired);
+    } else if (options_.age_max.count() > 0) {
+      if (is_expired(step, record)) {
+        remove(step, record, Reason::expired);
+      } else if (step.now - record.at_unix_ns > options_.age_max.count()) {
+        learns_of_use(step, record);
+      }
     }
   }
 }

@@ -83,6 +83,8 @@ class Upkeep {
   void gather(Step& step, Group& group, unsigned shards_left);
   std::uint64_t evict_from(Step& step, Group& group, std::uint64_t share);
   bool learns_of_use(const Step& step, format::IndexRecord& record) noexcept;
+  // Whether a get() would refuse the entry for its age: the file decides, the index may be mistaken.
+  bool is_expired(const Step& step, const format::IndexRecord& record);
   // Whether an entry that nobody can see may be one that is being published (U4).
   static bool may_be_on_its_way(const Step& step, const format::IndexRecord& record) noexcept;
   bool remove(Step& step, format::IndexRecord& record, Reason reason);
