@@ -141,6 +141,7 @@ class Doctor {
     }
     const std::string version = root + layout::kVersionDirectory;
     if (::lstat(version.c_str(), &status) != 0 || !look_at_directory("store", version)) return;
+    look_at_index(version);
     constexpr std::size_t kNamed = 8;
     const std::vector<BadShard> shards = bad_shards(root);
     for (std::size_t i = 0; i < std::min(shards.size(), kNamed); ++i)
@@ -148,6 +149,18 @@ class Doctor {
     if (shards.size() > kNamed) {
       add(State::bad, "shard", std::to_string(shards.size() - kNamed) + " more are like that",
           "run `larder doctor` again when these are mended");
+    }
+  }
+
+  // What stands in the place of an index file and is none. Upkeep frees the place but for a directory that
+  // holds something.
+  void look_at_index(const std::string& version) {
+    for (const char* const name : {layout::kTotals, layout::kJournal, layout::kJournalOlder, layout::kLock}) {
+      struct stat status {};
+      const std::string path = version + '/' + name;
+      if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) continue;
+      add(State::bad, "index", path + " is no file, so entries are not counted",
+          "run `larder gc`; if that does not help, look at what it is and move it away");
     }
   }
 

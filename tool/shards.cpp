@@ -28,6 +28,20 @@ std::string advice_on(int error) {
                                             : "run it again";
 }
 
+// So many files are looked at within half a second.
+constexpr std::uint64_t kSizesMax = 20'000;
+
+std::uint64_t bytes_of_files(const Store& store) {
+  std::uint64_t bytes = 0;
+  store.for_each_key([&](const Key& key) {
+    EntryInfo info;
+    store.glance(key, info);
+    bytes += info.file_bytes;
+    return true;
+  });
+  return bytes;
+}
+
 // True and `bad` filled in when something is wrong with the shard.
 bool is_bad(const std::string& path, BadShard& bad) {
   struct stat status {};
@@ -87,6 +101,7 @@ StoreUsage seen_usage(const Place& place, std::uint64_t names_max) {
   }
   std::uint64_t seen = 0;
   place.store->for_each_key([&](const Key&) { return ++seen, true; });
+  if (seen != usage.entries && seen <= kSizesMax) usage.bytes = bytes_of_files(*place.store);
   const bool is_all_read = unread_shards(place).empty();
   if (seen != usage.entries) {
     usage.entries = seen;

@@ -22,7 +22,8 @@ std::vector<BadShard> bad_shards(const std::string& root);
 std::vector<BadShard> unread_shards(const Place& place);
 
 // What the index says is kept, checked against the names that are there: it may have heard of entries that
-// never came, or twice of one. Where they differ the names count, and the sizes are about. Reads every
+// never came, or twice of one. Where they differ the names count, and the sizes are those of the files where
+// these are not too many, else about. Reads every
 // shard's names, but for an index of more than `names_max` entries, which is not exact then.
 // PRECONDITION: there is a store.
 StoreUsage seen_usage(const Place& place, std::uint64_t names_max = ~std::uint64_t{0});

@@ -91,5 +91,27 @@ TEST_F(Stats, OfAPlaceThatIsNoStoreAreRefused) {
   }
 }
 
+TEST_F(Stats, CountsFilesWhereTheTotalsAreNoFile) {
+  for (int i = 0; i < 10; ++i) keep(recipe(std::to_string(i)), std::string(1000, 'x'));
+  ASSERT_EQ(larder({"gc"}), kDone) << err;
+  ASSERT_EQ(larder({"stats", "--json"}), kDone) << err;
+  const auto bytes = Parsed::parse(out)["bytes"];
+  const std::string totals = root + "/v1/totals";
+  for (const bool is_fifo : {true, false}) {
+    std::filesystem::remove(totals);
+    ASSERT_EQ(is_fifo ? ::mkfifo(totals.c_str(), 0600) : ::mkdir(totals.c_str(), 0700), 0);
+    ASSERT_EQ(larder({"stats", "--json"}), kDone) << err;
+    EXPECT_EQ(Parsed::parse(out)["entries"], 10);
+    EXPECT_EQ(Parsed::parse(out)["bytes"], bytes);
+    EXPECT_EQ(larder({"doctor"}), kNo);
+    EXPECT_THAT(out, HasSubstr(totals + " is no file"));
+    ASSERT_EQ(larder({"gc"}), kDone) << err;
+    EXPECT_TRUE(std::filesystem::is_regular_file(totals));
+    ASSERT_EQ(larder({"stats", "--json"}), kDone) << err;
+    EXPECT_EQ(Parsed::parse(out)["is_exact"], true);
+    EXPECT_EQ(Parsed::parse(out)["bytes"], bytes);
+  }
+}
+
 }  // namespace
 }  // namespace larder::tool

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "store/free_place.hpp"
 #include "store/read_all.hpp"
 #include "store/trust.hpp"
 
@@ -118,8 +119,13 @@ bool Index::read_totals(format::Totals& totals) noexcept {
 
 void Index::write_totals(format::Totals& totals) noexcept {
   FileSystem& files = directory_.files();
-  const File opened(files, files.open_at(directory_.fd(), layout::kTotals,
-                                         O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, trust::kFileMode));
+  const auto open = [&] {
+    return files.open_at(directory_.fd(), layout::kTotals, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+                         trust::kFileMode);
+  };
+  int fd = open();
+  if (frees_place(directory_, layout::kTotals, fd)) fd = open();
+  const File opened(files, fd);
   struct stat status {};
   if (!is_usable(directory_, opened, layout::kTotals, status)) return;
   ++totals.sequence;
@@ -184,6 +190,9 @@ bool Index::write_table(unsigned shard, const ShardTable& table) noexcept try {
   int fd = directory_.open_in_shard(shard, path.c_str(), kFlags, trust::kFileMode);
   // The first entry of a shard may have been announced and not yet been published.
   if (fd == -ENOENT && !table.records.empty() && directory_.make_shard(shard) == 0) {
+    fd = directory_.open_in_shard(shard, path.c_str(), kFlags, trust::kFileMode);
+  }
+  if (frees_place(directory_, path.c_str(), fd)) {
     fd = directory_.open_in_shard(shard, path.c_str(), kFlags, trust::kFileMode);
   }
   const File opened(files, fd);

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <new>
 
+#include "store/free_place.hpp"
 #include "store/read_all.hpp"
 #include "store/trust.hpp"
 
@@ -42,6 +44,7 @@ Journal::Place Journal::append(const format::IndexRecord& record) noexcept {
   for (int round = 0; round < kFollowsMax; ++round) {
     File opened(files, files.open_at(directory_.fd(), layout::kJournal, kAppendFlags, trust::kFileMode));
     struct stat status {};
+    if (frees_place(directory_, layout::kJournal, opened.fd())) continue;
     if (!opened.is_open() || files.status(opened.fd(), status) < 0) break;
     if (!trust::is_our_file(status, directory_.user())) {
       files.unlink_at(directory_.fd(), layout::kJournal);  // it can be made anew
@@ -114,7 +117,9 @@ bool Journal::begin_fold() noexcept {
 }
 
 void Journal::end_fold() noexcept {
-  directory_.files().unlink_at(directory_.fd(), layout::kJournalOlder);
+  FileSystem& files = directory_.files();
+  const int error = files.unlink_at(directory_.fd(), layout::kJournalOlder);
+  if (error == -EISDIR) files.unlink_at(directory_.fd(), layout::kJournalOlder, AT_REMOVEDIR);
 }
 
 void Journal::drop() noexcept {

@@ -1,5 +1,7 @@
 #include "store/upkeep.hpp"
 
+#include <functional>
+
 #include "base/faulty_file_system.hpp"
 #include "store/store_test_kit.hpp"
 
@@ -52,6 +54,34 @@ class StoreUpkeep : public StoreTest {
     for (int i = first; i < first + count; ++i) store.put(recipe_for(i), as_bytes(product), with);
   }
 };
+
+// format.md: each may be removed at any time, so what is none of them gives way.
+TEST_F(StoreUpkeep, ReplacesWhatIsNoFileInThePlaceOfTheIndex) {
+  using Make = std::function<int(const std::string&)>;
+  const Make kinds[] = {[](const std::string& path) { return ::mkfifo(path.c_str(), 0600); },
+                        [](const std::string& path) { return ::mkdir(path.c_str(), 0700); },
+                        [](const std::string& path) { return ::symlink("/dev/zero", path.c_str()); }};
+  const auto store = open();
+  fill(*store, 0, 30, 1000);
+  settle(*store);
+  unsigned kept = 30;
+  for (const Make& make : kinds) {
+    for (const std::string& path : {version_path() + "/totals", version_path() + "/journal",
+                                    version_path() + "/journal.old", shard_path(recipe_for(0)) + "/index"}) {
+      std::filesystem::remove(path);
+      ASSERT_EQ(make(path), 0) << path;
+      const auto other = open();
+      fill(*other, static_cast<int>(kept++), 1, 1000);
+      settle(*other, true);
+      settle(*other);  // folds what was told while journal.old was none
+      const bool is_away = !exists(path) || S_ISREG(mode_of(path));
+      EXPECT_TRUE(is_away) << path;
+      EXPECT_TRUE(other->usage().is_exact) << path;
+      EXPECT_EQ(other->usage().entries, kept) << path;
+      EXPECT_EQ(other->usage().bytes, bytes_on_disk()) << path;
+    }
+  }
+}
 
 TEST_F(StoreUpkeep, CountsWhatIsKept) {
   const auto store = open();
