@@ -52,7 +52,9 @@ TEST_F(Gc, RemovesWhatIsTooOldAndSaysSo) {
 TEST_F(Gc, AgreesWithGetOfWhatIsDatedBefore1970) {
   const auto then = std::chrono::system_clock::now() - hours(24 * 400);
   const std::int64_t made_at = std::chrono::nanoseconds(then.time_since_epoch()).count();
-  for (int i = 0; i < 5; ++i) keep(recipe(std::to_string(i)), "product", {.made_at_unix_ns = made_at});
+  for (int i = 0; i < 5; ++i)
+    keep(recipe(std::to_string(i)), "product",
+         {.cost = {}, .log = {}, .attachment = {}, .made_at_unix_ns = made_at});
   const Key young = keep(recipe("young"));
   for (const auto& each : std::filesystem::recursive_directory_iterator(root)) {
     if (each.path().filename().string().size() != 30) continue;

@@ -203,11 +203,13 @@ void Resolver::take_environment() {
 }
 
 void Resolver::tell_slips(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kLongestSlip = 64;  // to compare longer ones costs
   std::vector<std::string> words;
   for (const Row& row : table()) words.push_back(variable(row));
   words.emplace_back(kConfigVariable);
   for (const std::string_view name : names) {
     const std::string_view tail = name.substr(7);
+    if (tail.size() > kLongestSlip) continue;
     for (const std::string_view word : words) {
       if (distance(tail, word.substr(7)) <= (tail.size() > 6 ? 2u : 1u)) {
         settings_.problems.push_back({Origin::environment, std::string(name), "a variable is not used",
