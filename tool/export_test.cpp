@@ -224,7 +224,7 @@ TEST_F(Export, AnswersAsJsonAlsoWhenItSaysNo) {
 }
 
 // The index may have heard twice of one, or of one that never came: the names count then.
-TEST_F(BundleCommands, ImportImportSaysNoTotalThatItDoesNotKnow) {
+TEST_F(BundleCommands, ImportSaysNoTotalThatItDoesNotKnow) {
   for (int i = 0; i < 5; ++i) keep(recipe(std::to_string(i)));
   ASSERT_EQ(larder({"export", place + "/all.bundle"}), kDone) << err;
   ASSERT_EQ(larder({"clear", "--all"}), kDone) << err;
