@@ -209,7 +209,7 @@ class Build {
   // Holds what a command was seen to do against what its step declares: what it read is discovered.
   void heed_report(Job& job, std::vector<TargetId>& discovered, std::string& output, int& code);
   bool is_made_of(TargetId target, StepId step) const;
-  void keep_from_others(Job& job, const std::vector<TargetId>& discovered, const Undeclared::Found& found);
+  void keep_from_others(Job& job, const Undeclared::Found& found);
   bool is_traced(StepId step);
   void remove_halves(const Job& job);
   void remove_dropped_outputs(StepId step, std::span<const ContentId> before);

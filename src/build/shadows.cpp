@@ -8,22 +8,6 @@
 #include "build/paths.hpp"
 
 namespace larder::build {
-namespace {
-
-// Directories in which something could stand in the place of one of `found`.
-std::vector<std::string> places_of(const std::vector<std::string>& found,
-                                   const std::vector<std::string>& includes) {
-  std::vector<std::string> places = includes;
-  for (std::string& place : places)
-    if (place == ".") place.clear();
-  for (const std::string& path : found)
-    if (!path.starts_with(kPackagesPlace)) places.emplace_back(parent_of(path));
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  return places;
-}
-
-}  // namespace
 
 // As they are now: listed again unless its fingerprint proves that nothing came or went.
 const std::unordered_set<std::string>& Shadows::names_in(const std::string& directory) {
@@ -45,7 +29,14 @@ const std::unordered_set<std::string>& Shadows::names_in(const std::string& dire
 std::vector<std::string> Shadows::look(const std::vector<std::string>& found,
                                        const std::vector<std::string>& includes, std::int64_t began_ns,
                                        bool& is_late) {
-  const std::vector<std::string> places = places_of(found, includes);
+  std::vector<std::string> places = includes;
+  for (std::string& place : places)
+    if (place == ".") place.clear();
+  for (const std::string& path : found)
+    if (!path.starts_with(kPackagesPlace)) places.emplace_back(parent_of(path));
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+
   std::vector<const std::unordered_set<std::string>*> names;
   names.reserve(places.size());
   for (const std::string& place : places) names.push_back(&names_in(place));
@@ -82,34 +73,6 @@ std::vector<std::string> Shadows::look(const std::vector<std::string>& found,
   std::sort(shadows.begin(), shadows.end());
   shadows.erase(std::unique(shadows.begin(), shadows.end()), shadows.end());
   return shadows;
-}
-
-bool Shadows::is_told(const std::vector<std::string>& found, const std::vector<std::string>& includes,
-                      std::string_view path) {
-  for (const std::string& place : places_of(found, includes)) {
-    // A directory that is not there, or what it would be in.
-    if (place == path || (place.starts_with(path) && place[path.size()] == '/')) return true;
-    std::string_view rest = path;
-    if (!place.empty()) {
-      const bool is_root = place == "/";
-      if (!rest.starts_with(place) || (!is_root && rest[place.size()] != '/')) continue;
-      rest.remove_prefix(place.size() + (is_root ? 0 : 1));
-    }
-    std::string_view header = rest;
-    for (const std::string_view form : {".gch", ".pch"})
-      if (header.ends_with(form)) header.remove_suffix(form.size());
-    for (const std::string& file : found) {
-      // Its last names are those: `x/h.h` or, of a directory, `x` of `x/h.h`.
-      for (const std::string_view name : {rest, header}) {
-        if (file.ends_with(name) &&
-            (file.size() == name.size() || file[file.size() - name.size() - 1] == '/'))
-          return true;
-      }
-      const std::string inner = '/' + std::string(rest) + '/';
-      if (file.find(inner) != file.npos || file.starts_with(std::string_view(inner).substr(1))) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace larder::build

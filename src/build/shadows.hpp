@@ -23,10 +23,6 @@ class Shadows {
                                 const std::vector<std::string>& includes, std::int64_t began_ns,
                                 bool& is_late);
 
-  // Whether look() of the same would tell when something comes to be at `path`, canonical as `found` is.
-  static bool is_told(const std::vector<std::string>& found, const std::vector<std::string>& includes,
-                      std::string_view path);
-
  private:
   struct Directory {
     Fingerprint print;

@@ -55,8 +55,7 @@ bool Build::is_traced(StepId step) {
 }
 
 // Why what the command made is not for others.
-void Build::keep_from_others(Job& job, const std::vector<TargetId>& discovered,
-                             const Undeclared::Found& found) {
+void Build::keep_from_others(Job& job, const Undeclared::Found& found) {
   if (!found.written.empty()) {
     job.why_not_kept = "the command wrote what its step does not declare: " + list(found.written);
   } else if (!found.outside.empty()) {
@@ -76,15 +75,6 @@ void Build::keep_from_others(Job& job, const std::vector<TargetId>& discovered,
   } else if (!found.read.empty() || !found.links.empty()) {
     job.why_not_kept = "the command read what its step does not declare: " +
                        list(found.read.empty() ? found.links : found.read);
-  } else if (job.asked != nullptr) {
-    // What is kept by what a depfile tells is found again by that alone.
-    std::vector<std::string> read;
-    for (const TargetId target : discovered) read.emplace_back(manifest_.path(target));
-    for (unsigned i = 0; i < job.declared; ++i) read.emplace_back(manifest_.path(job.targets[i]));
-    for (const auto* const names : {&found.missing, &found.looked})
-      for (const std::string& name : *names)
-        if (job.why_not_kept.empty() && !Shadows::is_told(read, job.asked->includes, name))
-          job.why_not_kept = "the command looked for " + name + ", which its depfile does not tell";
   }
 }
 
@@ -101,7 +91,7 @@ void Build::heed_report(Job& job, std::vector<TargetId>& discovered, std::string
   const bool is_strict = options_.tracing->is_strict();
   if (!found.missing.empty() && is_first && options_.explains)
     listener_.on_explain(self + ": its command looked for what is not there: " + list(found.missing));
-  keep_from_others(job, discovered, found);
+  keep_from_others(job, found);
   if (!found.written.empty() && is_strict) {
     output += "larder: " + job.why_not_kept +
               "\nlarder: name it as an output of the step, or have the command remove it\n";

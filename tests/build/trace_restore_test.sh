@@ -217,23 +217,6 @@ rm first/h.h
 expect 0 1
 cmp -s a.o "$top/a1.o" || fail "restored with the wrong header"
 
-begin "what a compilation looked for and no depfile tells counts"
-printf '#include "way"\nint a = 1;\n' >a.c
-printf '#define CAT(a, b) a##b\n#if CAT(__has_, include)("opt.h")\nint more;\n#endif\n' >way
-step a.o a.c 'cc -I. -MD -MF a.o.d -o a.o -c a.c' '  depfile = a.o.d
-  deps = gcc'
-expect 1 0 -d explain
-says 'a.o is not kept: the command looked for opt.h, which its depfile does not tell'
-: >opt.h
-forget a.o
-expect 1 0
-printf '#if __has_\\\ninclude("other.h")\nint more;\n#endif\n' >way
-expect 1 0
-: >other.h
-forget a.o
-expect 1 0
-nm a.o | grep -q more || fail "made without"
-
 begin "names in a directory, there and back"
 mkdir list
 : >list/a
