@@ -11,6 +11,7 @@
 
 #include "build/command_line.hpp"
 #include "build/ingredients.hpp"
+#include "build/known_flags.hpp"
 #include "build/manifest.hpp"
 #include "build/paths.hpp"
 
@@ -20,56 +21,9 @@ namespace {
 // They run the compiler that follows and pass on what it does.
 constexpr std::array<std::string_view, 3> kLaunchers = {"ccache", "sccache", "distcc"};
 
-// Flags by which a compiler writes what no manifest names, reads what no depfile names, or makes what another
-// machine would make otherwise.
-constexpr std::array<std::string_view, 45> kUnknownFlags = {"--coverage",
-                                                            "-coverage",
-                                                            "-ftest-coverage",
-                                                            "-fprofile",
-                                                            "-fcs-profile",
-                                                            "-fauto-profile",
-                                                            "-fbranch-probabilities",
-                                                            "-gsplit-dwarf",
-                                                            "-save-temps",
-                                                            "--save-temps",
-                                                            "-fstack-usage",
-                                                            "-fdump",
-                                                            "-fcallgraph-info",
-                                                            "-ftime-trace",
-                                                            "-fmodule",
-                                                            "-fcxx-modules",
-                                                            "-fimplicit-module",
-                                                            "-fprebuilt",
-                                                            "-fopt-info",
-                                                            "-fsave-optimization-record",
-                                                            "-foptimization-record",
-                                                            "-fplugin",
-                                                            "-fpass-plugin",
-                                                            "-fsanitize-blacklist",
-                                                            "-fsanitize-ignorelist",
-                                                            "-fdiagnostics-format",
-                                                            "-fdiagnostics-add-output",
-                                                            "-fcrash-diagnostics",
-                                                            "-fdeps",
-                                                            "-aux-info",
-                                                            "-serialize-diagnostics",
-                                                            "--serialize-diagnostics",
-                                                            "-index-store-path",
-                                                            "-d",
-                                                            "-time",
-                                                            "-gmodules",
-                                                            "-foffload",
-                                                            "-wrapper",
-                                                            "-specs",
-                                                            "--specs",
-                                                            "-B",
-                                                            "-MJ",
-                                                            "-iwithprefix",
-                                                            "-iprefix",
-                                                            "-working-directory"};
-constexpr std::array<std::string_view, 12> kUnknownWords = {
-    "-Xclang",       "-mllvm",       "-Xassembler",   "-Xlinker", "-x",  "-",
-    "-march=native", "-mcpu=native", "-mtune=native", "--config", "-pg", "-no-integrated-cpp"};
+// What a preprocessor makes of a word of a command line as it does of one in a file (build/file_proofs.hpp).
+constexpr std::array<std::string_view, 5> kUnsureWords = {"__DATE__", "__TIME__", "__TIMESTAMP__",
+                                                          "__has_include", "__has_embed"};
 constexpr std::array<std::string_view, 6> kIncludes = {"-isystem", "-iquote",  "-idirafter",
                                                        "-I",       "-include", "-imacros"};
 
@@ -194,9 +148,8 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
   for (++at; at < words->size(); ++at) {
     const std::string& word = (*words)[at];
     const auto begins = [&](std::string_view flag) { return std::string_view(word).starts_with(flag); };
-    if (std::any_of(kUnknownFlags.begin(), kUnknownFlags.end(), begins) ||
-        std::find(kUnknownWords.begin(), kUnknownWords.end(), word) != kUnknownWords.end() ||
-        (begins("-Wa,") && word != "-Wa,--noexecstack") || begins("-Wp,"))
+    const auto holds = [&](std::string_view part) { return word.find(part) != word.npos; };
+    if (std::any_of(kUnsureWords.begin(), kUnsureWords.end(), holds))
       return unknown("with " + word + " its compiler reads or writes more than is known");
     if (begins("@")) {
       std::string file = word.substr(1);
@@ -231,6 +184,13 @@ KnownCommand KnownCommands::look(const std::string& command, const std::string& 
       if (!directory.empty()) known.includes.push_back(std::move(directory));
       break;
     }
+    const bool has_directory = std::any_of(kIncludes.begin(), kIncludes.end(), begins) &&
+                               word != "-isystem-after" && (!begins("-include") || word == "-include") &&
+                               (!begins("-imacros") || word == "-imacros");
+    const bool is_known =
+        !begins("-") || has_directory || begins("-D") || begins("-U") || is_known_flag(word);
+    if (!is_known || word == "-")
+      return unknown("with " + word + " its compiler may read or write more than is known");
     known.named.push_back(word);
     if (const std::size_t equal = word.find('='); equal != word.npos)
       known.named.push_back(word.substr(equal + 1));

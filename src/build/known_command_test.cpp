@@ -39,10 +39,66 @@ TEST_F(KnownCommandLook, IsNoneOfAnotherProgram) {
 }
 
 TEST_F(KnownCommandLook, IsNoneThatWritesOrReadsMore) {
-  for (const char* flag : {"--coverage", "-fprofile-use", "-gsplit-dwarf", "-save-temps=obj", "-march=native",
-                           "-fplugin=./p.so", "@more", "-MF y.d", "-o y.o", "-Wa,-a=listing", "-Wa,@options",
-                           "-da", "-ftime-trace", "-B tools", "-specs=my", "-Xclang -load"})
+  for (const char* flag : {"--coverage",
+                           "-fprofile-use",
+                           "-gsplit-dwarf",
+                           "-save-temps=obj",
+                           "-march=native",
+                           "-fplugin=./p.so",
+                           "@more",
+                           "-MF y.d",
+                           "-o y.o",
+                           "-Wa,-a=listing",
+                           "-Wa,@options",
+                           "-da",
+                           "-ftime-trace",
+                           "-B tools",
+                           "-specs=my",
+                           "-Xclang -load",
+                           "-fbasic-block-sections=list=f",
+                           "-save-stats",
+                           "-save-stats=obj",
+                           "-fproc-stat-report",
+                           "-fproc-stat-report=f",
+                           "-fthinlto-index=f",
+                           "-fsanitize-coverage-allowlist=f",
+                           "-fxray-attr-list=f",
+                           "-ftime-report",
+                           "-dependency-file f",
+                           "-mllvm -stats",
+                           "--config f",
+                           "-fopenmp-targets=x",
+                           "-fmodule-mapper=f",
+                           "-ivfsoverlay f",
+                           "-vfsoverlay f",
+                           "-include-pch f",
+                           "-fnever-heard-of",
+                           "--never-heard-of",
+                           "-never",
+                           "-DX=__has_include",
+                           "-DX=__TIME__",
+                           "-mrelax-all-of-it",
+                           "-E",
+                           "-v",
+                           "-H",
+                           "-",
+                           "-x c",
+                           "-pg",
+                           "-mtune=native"})
     EXPECT_NE(look("cc -MD -MF x.d -c x.c -o x.o " + std::string(flag)).why_not, "") << flag;
+}
+
+TEST_F(KnownCommandLook, IsOneWithTheUsualFlags) {
+  for (const char* flags :
+       {"-O2 -g -DNDEBUG -Wall -Wextra -Werror -std=gnu++20 -fPIC -pthread -pipe",
+        "-O3 -march=x86-64-v3 -msse4.2 -mno-avx -fno-exceptions -fno-rtti -fvisibility=hidden",
+        "-fvisibility-inlines-hidden -fdiagnostics-color=always -ffile-prefix-map=/a=. "
+        "-fstack-protector-strong",
+        "-g3 -gdwarf-5 -gno-record-gcc-switches -flto=auto -fno-fat-lto-objects -D_FORTIFY_SOURCE=2",
+        "-ffunction-sections -fdata-sections -fno-strict-aliasing -fwrapv -fsanitize=address,undefined",
+        "-Winvalid-pch -include x.h -fcf-protection -fstack-clash-protection -frandom-seed=x "
+        "-fcolor-diagnostics"})
+    EXPECT_EQ(look("cc -MD -MF x.d -c x.c -o x.o " + std::string(flags)).why_not, "") << flags;
 }
 
 TEST_F(KnownCommandLook, IsNoneWhoseDepfileLeavesHeadersOut) {

@@ -326,6 +326,14 @@ grep -q 'c.o cannot be restored: with --coverage' out || fail "coverage"
 grep -q 'd.o cannot be restored: what ./cc reads and writes is not known' out || fail "script"
 grep -q 'e.o cannot be restored: what it reads is not known: it writes no depfile' out || fail "no depfile"
 
+begin "flags that make a compiler read or write more, and those that nobody knows, run"
+for more in -save-temps -fstack-usage -fcallgraph-info -DX=__TIME__ -ftime-report; do
+  "$larder" build --no-trace -t clean >/dev/null 2>&1
+  flags "$more"
+  "$larder" build --no-trace -k 0 -d explain >out 2>&1
+  grep -q "a.o cannot be restored: with $more its compiler" out || fail "$more: why is not told"
+done
+
 begin "a damaged store is a command that runs"
 expect 2 0
 cp a.o whole
