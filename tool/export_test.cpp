@@ -223,5 +223,21 @@ TEST_F(Export, AnswersAsJsonAlsoWhenItSaysNo) {
   EXPECT_EQ(Parsed::parse(out)["reason"].get<std::string>().substr(0, 21), "no miss is remembered");
 }
 
+// The index may have heard twice of one, or of one that never came: the names count then.
+TEST_F(BundleCommands, ImportSaysNoTotalThatItDoesNotKnow) {
+  for (int i = 0; i < 5; ++i) keep(recipe(std::to_string(i)));
+  ASSERT_EQ(larder({"export", place + "/all.bundle"}), kDone) << err;
+  ASSERT_EQ(larder({"clear", "--all"}), kDone) << err;
+  const Key behind = keep(recipe("behind"));
+  std::filesystem::remove(path_of(behind));  // behind the index's back
+  ASSERT_EQ(larder({"import", place + "/all.bundle"}), kDone) << err;
+  EXPECT_THAT(out, HasSubstr("; about 5 entries, "));
+  EXPECT_THAT(out, HasSubstr(" are kept now"));
+  ASSERT_EQ(larder({"import", "--json", place + "/all.bundle"}), kDone) << err;
+  EXPECT_EQ(Parsed::parse(out)["entries"], 5);
+  EXPECT_EQ(Parsed::parse(out)["is_exact"], false);
+  ASSERT_EQ(larder({"gc"}), kDone) << err;
+}
+
 }  // namespace
 }  // namespace larder::tool

@@ -8,6 +8,7 @@
 #include "tool/paths.hpp"
 #include "tool/place.hpp"
 #include "tool/progress.hpp"
+#include "tool/shards.hpp"
 #include "tool/shown.hpp"
 
 namespace larder::tool {
@@ -139,7 +140,11 @@ void report(const Call& call, const Import& import, const StoreUsage& usage) {
     for (const auto& [key, reason] : import.damaged) {
       json.begin_object().member("key", key.hex()).member("reason", name(reason)).end_object();
     }
-    json.end_array().member("entries", usage.entries).member("bytes", usage.bytes).end_object();
+    json.end_array()
+        .member("entries", usage.entries)
+        .member("bytes", usage.bytes)
+        .member("is_exact", usage.is_exact)
+        .end_object();
     call.console().out(std::move(json).text());
     return;
   }
@@ -153,8 +158,7 @@ void report(const Call& call, const Import& import, const StoreUsage& usage) {
   for (const auto& [reason, count] : import.refused) {
     text += "; " + std::to_string(count) + " not kept: " + std::string(name(reason));
   }
-  console.out(text + "; " + entries_text(usage.entries) + ", " + settings::readable_size(usage.bytes) +
-              " are kept now\n");
+  console.out(text + "; " + usage_text(usage) + " are kept now\n");
 }
 
 int run_import(Call& call) {
@@ -179,7 +183,7 @@ int run_import(Call& call) {
     });
   }
   place->note_counts();
-  report(call, import, store.usage());
+  report(call, import, seen_usage(*place, kNamesMax));
   if (import.was_stopped) {
     call.console().err(remark("interrupted; run it again to go on: what was taken in is there"));
     return kInterrupted;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "settings/units.hpp"
 #include "store/layout.hpp"
 #include "store/trust.hpp"
 #include "tool/json.hpp"
@@ -110,6 +111,11 @@ StoreUsage seen_usage(const Place& place, std::uint64_t names_max) {
   if (seen == 0) usage = {.is_exact = is_all_read};
   usage.is_exact = usage.is_exact && is_all_read;
   return usage;
+}
+
+std::string usage_text(const StoreUsage& usage) {
+  return (usage.is_exact ? "" : "about ") + entries_text(usage.entries) + ", " +
+         settings::readable_size(usage.bytes);
 }
 
 bool tell_unread(const Call& call, const std::vector<BadShard>& shards) {

@@ -21,12 +21,18 @@ std::vector<BadShard> bad_shards(const std::string& root);
 // Those that could not be looked into, also by what the store was asked for just now.
 std::vector<BadShard> unread_shards(const Place& place);
 
+// So many names are read within some milliseconds.
+inline constexpr std::uint64_t kNamesMax = 20'000;
+
 // What the index says is kept, checked against the names that are there: it may have heard of entries that
 // never came, or twice of one. Where they differ the names count, and the sizes are those of the files where
-// these are not too many, else about. Reads every
-// shard's names, but for an index of more than `names_max` entries, which is not exact then.
+// these are not too many, else about. Reads every shard's names, but for an index of more than `names_max`
+// entries, which is not exact then.
 // PRECONDITION: there is a store.
 StoreUsage seen_usage(const Place& place, std::uint64_t names_max = ~std::uint64_t{0});
+
+// `about 5 entries, 3 KiB`; without `about` where that is exact.
+std::string usage_text(const StoreUsage& usage);
 
 // Names each on stderr, the first few in words. True when there are any.
 bool tell_unread(const Call& call, const std::vector<BadShard>& shards);

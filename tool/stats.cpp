@@ -103,8 +103,7 @@ std::string duration_of(const CounterTotals& totals, Counter counter) {
 }
 
 std::string kept_text(const Call& call, const Stats& stats) {
-  std::string text = (stats.usage.is_exact ? "" : "about ") + entries_text(stats.usage.entries) + ", " +
-                     settings::readable_size(stats.usage.bytes);
+  std::string text = usage_text(stats.usage);
   if (const std::uint64_t most = *call.options().size_max; most != 0) {
     text += " of " + settings::readable_size(most) + " (" + share(stats.usage.bytes, most) + ')';
   }
@@ -183,9 +182,6 @@ void show_text(const Call& call, const Stats& stats) {
     }
   });
 }
-
-// So many entries are counted by their names within some milliseconds.
-constexpr std::uint64_t kNamesMax = 20'000;
 
 int run_stats(Call& call) {
   const auto place = open_place(call, Access::look);
