@@ -153,7 +153,7 @@ bool Reader::read_heading() {
   }
   section_ = name;
   if (!sections_.insert(section_).second) {
-    return fails("the heading [" + section_ + "] stands twice", "write its settings together");
+    return fails("the heading [" + shortened(section_) + "] stands twice", "write its settings together");
   }
   return true;
 }
@@ -168,7 +168,7 @@ bool Reader::read_setting() {
   }
   skip_blanks();
   if (!take('=')) {
-    return fails(quoted(one.name) + " is not followed by =", "write " + one.name + " = \"...\"");
+    return fails(quoted(one.name) + " is not followed by =", "write " + shortened(one.name) + " = \"...\"");
   }
   if (!names_.insert(one.name).second) {
     return fails(quoted(one.name) + " is set twice", "remove one of the two lines");
@@ -181,7 +181,8 @@ bool Reader::read_setting() {
 
 bool Reader::read_value(Assignment& one) {
   if (at_newline() || front() == '#') {
-    return fails(quoted(one.name) + " is set to nothing", "write " + one.name + " = \"\" to set it so");
+    return fails(quoted(one.name) + " is set to nothing",
+                 "write " + shortened(one.name) + " = \"\" to set it so");
   }
   if (front() == '"' || front() == '\'') return read_text(one.text);
   if (front() == '[') return read_list(one);

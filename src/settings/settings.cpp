@@ -28,6 +28,15 @@ Problem to_problem(Origin origin, std::string where, const Row& row, std::string
   return problem;
 }
 
+// No part of a problem is longer than what names a file takes, whatever was read.
+void bound(std::string& part) {
+  constexpr std::size_t kMost = 4096 + 256;
+  if (part.size() <= kMost) return;
+  part.resize(kMost);
+  while (!part.empty() && (static_cast<unsigned char>(part.back()) & 0xc0) == 0x80) part.pop_back();
+  part += "...";
+}
+
 class Resolver {
  public:
   explicit Resolver(const Surroundings& surroundings) : around_(surroundings) {
@@ -38,7 +47,12 @@ class Resolver {
   void take_environment();
   void take_options(const Options& said);
   void settle();
-  Settings result() && { return std::move(settings_); }
+  Settings result() && {
+    for (Problem& problem : settings_.problems) {
+      for (std::string* part : {&problem.where, &problem.what, &problem.why, &problem.advice}) bound(*part);
+    }
+    return std::move(settings_);
+  }
 
  private:
   void say(const Row& row, std::string_view text, Origin origin, std::string place);
@@ -144,9 +158,10 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
     return;
   }
   if (!one.section.empty() && one.section != section(row->group)) {
-    settings_.problems.push_back({origin, std::move(place), std::string(row->name) + " is not used",
-                                  "it stands below [" + one.section + "], where it does not belong",
-                                  "move it below [" + section(row->group) + "], or above the first heading"});
+    settings_.problems.push_back(
+        {origin, std::move(place), std::string(row->name) + " is not used",
+         "it stands below [" + shortened(one.section) + "], where it does not belong",
+         "move it below [" + section(row->group) + "], or above the first heading"});
     return;
   }
   if (!one.problem.empty()) {
@@ -183,11 +198,13 @@ void Resolver::take_environment() {
 }
 
 void Resolver::tell_slips(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kLongestSlip = 64;  // to compare longer ones costs
   std::vector<std::string> words;
   for (const Row& row : table()) words.push_back(variable(row));
   words.emplace_back(kConfigVariable);
   for (const std::string_view name : names) {
     const std::string_view tail = name.substr(7);
+    if (tail.size() > kLongestSlip) continue;
     for (const std::string_view word : words) {
       if (distance(tail, word.substr(7)) <= (tail.size() > 6 ? 2u : 1u)) {
         settings_.problems.push_back({Origin::environment, std::string(name), "a variable is not used",

@@ -438,5 +438,17 @@ TEST_F(ConfigFile, IsRefusedWhenItIsHuge) {
   EXPECT_EQ(read_config_file(path).error().code, Code::refused);
 }
 
+TEST_F(Settle, SaysNothingAtLengthWhateverAFileHolds) {
+  const std::string much(900'000, 'a');
+  for (const std::string& text :
+       {much, much + " = ", much + " = \"x\"", much + " = \"x\"\n" + much + " = \"x\"", "memory = " + much,
+        "[" + much + "]\nmemory = true", "[" + much + "]\n[" + much + "]", "[" + much, "dir = [" + much,
+        "program = \"" + much}) {
+    files[user_file] = text;
+    here.environment["LARDER_" + much] = "x";
+    for (const Problem& problem : settled().problems) EXPECT_LT(problem.text().size(), 1000u);
+  }
+}
+
 }  // namespace
 }  // namespace larder::settings

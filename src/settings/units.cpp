@@ -129,13 +129,17 @@ std::string with_unit(double value, std::string_view unit) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
+  return '`' + shortened(text) + '`';
+}
+
+std::string shortened(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  std::string result = "`";
+  std::string result;
   for (const char c : text.substr(0, kShown)) {
     const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     result.push_back(is_control ? '?' : c);
   }
-  return result + (text.size() > kShown ? "...`" : "`");
+  return result + (text.size() > kShown ? "..." : "");
 }
 
 Result<std::uint64_t> to_size(std::string_view text) {

@@ -31,6 +31,8 @@ std::string exact_duration(std::chrono::nanoseconds duration);
 
 // In back quotes, cut to a length fit for a message, without control characters.
 std::string quoted(std::string_view text);
+// The same without quotes.
+std::string shortened(std::string_view text);
 
 // Three digits or so, for tables: `8.0 GiB`, `312 B`, `1.5 s`, `3.2 d`.
 std::string readable_size(std::uint64_t bytes);
