@@ -108,7 +108,7 @@ class Doctor {
       add(State::bad, subject, path + " is a symbolic link, which others could turn elsewhere",
           "name the directory that it leads to");
     } else if (!S_ISDIR(status.st_mode)) {
-      add(State::bad, subject, path + " is no directory", "remove it, or choose another place");
+      add(State::bad, subject, path + " is no directory", "name another directory");
     } else if (status.st_uid != ::geteuid()) {
       add(State::bad, subject, path + " belongs to user " + std::to_string(status.st_uid),
           "choose a directory of your own");

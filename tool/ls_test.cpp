@@ -175,5 +175,14 @@ TEST_F(Ls, ListsEveryEntryThatStaysWhileOthersWrite) {
   writer.join();
 }
 
+TEST_F(Ls, SaysThatAFlagTakesNoValue) {
+  for (const std::string flag : {"--largest", "--json"}) {
+    EXPECT_EQ(larder({"ls", flag + "=off"}), kError);
+    EXPECT_THAT(err, HasSubstr(flag + " takes no value"));
+    EXPECT_THAT(err, HasSubstr("leave it out"));
+    EXPECT_THAT(err, testing::Not(HasSubstr("override")));
+  }
+}
+
 }  // namespace
 }  // namespace larder::tool

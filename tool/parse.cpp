@@ -33,6 +33,8 @@ class Grammar {
   void take_setting(const Row& row, const std::string& text, const std::string& working_dir,
                     Parsed& parsed) const;
   void refuse_values_of_negatives(std::span<const std::string> words, Parsed& parsed) const;
+  // What CLI11 refused, in words that help.
+  Complaint complaint_of(const CLI::ParseError& error, std::span<const std::string> words) const;
   void refuse_extras(Parsed& parsed) const;
 
   CLI::App app_{"", "larder"};
@@ -220,13 +222,37 @@ std::vector<std::string> with_joined_switches(std::span<const std::string> words
   return joined;
 }
 
+Complaint Grammar::complaint_of(const CLI::ParseError& error, std::span<const std::string> words) const {
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (word == "--") break;
+    if (equals == std::string::npos || !word.starts_with("--")) continue;
+    const std::string name = word.substr(0, equals);
+    const auto takes_none = [&](const Argument& argument) {
+      return argument.name == name && argument.is_flag() && argument.value.empty();
+    };
+    const auto shared = shared_arguments();
+    bool is_it = std::any_of(shared.begin(), shared.end(), takes_none);
+    for (const Command* command : commands()) {
+      if (is_it || !commands_.contains(command->name)) continue;
+      is_it = std::any_of(command->arguments.begin(), command->arguments.end(), takes_none) ||
+              (command->has_json && takes_none(kJsonArgument));
+    }
+    if (is_it) {
+      return {name + " takes no value", "it is on where it stands, and off where it does not",
+              "write " + name + ", or leave it out"};
+    }
+  }
+  return {"the command line does not fit", error.what(), "see `larder help`"};
+}
+
 Parsed Grammar::parse(std::span<const std::string> words, const std::string& working_dir) {
   Parsed parsed;
   try {
     // CLI11 takes them from the back.
     app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    parsed.complaint = {"the command line does not fit", error.what(), "see `larder help`"};
+    parsed.complaint = complaint_of(error, words);
   }
   for (const Command* command : commands()) {
     if (commands_.contains(command->name) && app_.got_subcommand(std::string(command->name)))

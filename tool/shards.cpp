@@ -54,10 +54,12 @@ bool is_bad(const std::string& path, BadShard& bad) {
   if (::lstat(path.c_str(), &status) != 0) {
     return errno != ENOENT && is(std::strerror(errno), "make every directory above it readable");
   }
-  if (S_ISLNK(status.st_mode)) return is("is a symbolic link, which is not followed", "remove " + quoted);
-  if (!S_ISDIR(status.st_mode)) return is("is no directory", "remove " + quoted);
+  if (S_ISLNK(status.st_mode))
+    return is("is a symbolic link, which is not followed", "move it away: " + quoted);
+  if (!S_ISDIR(status.st_mode))
+    return is("is no directory", "look at what it is and move it away: " + quoted);
   if (status.st_uid != ::geteuid())
-    return is("belongs to user " + std::to_string(status.st_uid), "remove it, or chown it to you");
+    return is("belongs to user " + std::to_string(status.st_uid), "move it away, or chown it to you");
   if (!trust::is_our_directory(status, ::geteuid()))
     return is("can be written by others", "look at what is in it, then chmod 700 " + quoted);
   if (::access(path.c_str(), R_OK | X_OK) != 0) return is("cannot be read", "chmod 700 " + quoted);

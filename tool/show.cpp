@@ -100,8 +100,8 @@ void show_text(const Call& call, const EntryInfo& info, const Recipe& recipe, co
   head.add({"product", settings::readable_size(info.product_bytes) + "; on disk " +
                            settings::readable_size(info.file_bytes)});
   head.add({"cost", settings::readable_duration(info.cost) + " to make"});
-  head.add({"made", date(info.made_at_unix_ns) + ", " + age(now, info.made_at_unix_ns) + " ago"});
-  head.add({"used", date(info.used_at_unix_ns) + ", " + age(now, info.used_at_unix_ns) + " ago"});
+  head.add({"made", date(info.made_at_unix_ns) + ", " + ago(now, info.made_at_unix_ns)});
+  head.add({"used", date(info.used_at_unix_ns) + ", " + ago(now, info.used_at_unix_ns)});
   console.out(head.text(width));
   const std::vector<Ingredient> ingredients = recipe.ingredients();
   console.out('\n' +

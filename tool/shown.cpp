@@ -14,6 +14,11 @@ std::string age(std::int64_t now_unix_ns, std::int64_t at_unix_ns) {
   return settings::readable_duration(whole);
 }
 
+std::string ago(std::int64_t now_unix_ns, std::int64_t at_unix_ns) {
+  if (at_unix_ns > now_unix_ns) return "in the future, says the clock";
+  return at_unix_ns <= 0 ? "at a time not known" : age(now_unix_ns, at_unix_ns) + " ago";
+}
+
 std::string entries_text(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " entry" : " entries");
 }

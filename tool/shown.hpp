@@ -14,6 +14,9 @@ namespace larder::tool {
 // `3.2 d`; a moment in the future, or none, is `-`.
 std::string age(std::int64_t now_unix_ns, std::int64_t at_unix_ns);
 
+// `5.0 s ago`, or that this machine's clock cannot say.
+std::string ago(std::int64_t now_unix_ns, std::int64_t at_unix_ns);
+
 // `1 entry`, `1234 entries`.
 std::string entries_text(std::uint64_t count);
 

@@ -190,6 +190,15 @@ TEST_F(Doctor, SaysHowToCloseADirectoryThatOthersCanWrite) {
   EXPECT_NE(out.find("try: chmod 700 '" + place + "/cache'"), std::string::npos) << out;
 }
 
+TEST_F(Doctor, AdvisesToRemoveNothingThatIsNotLarders) {
+  const std::string cache = place + "/cache";
+  ASSERT_EQ(::rmdir(cache.c_str()), 0);
+  std::ofstream(cache) << "somebody's";
+  EXPECT_EQ(larder({"doctor"}), kNo);
+  EXPECT_EQ(out.find("remove"), std::string::npos) << out;
+  EXPECT_NE(out.find("try: name another directory"), std::string::npos) << out;
+}
+
 TEST_F(Doctor, RefusesALinkAFileAndAStrangersDirectory) {
   const std::string cache = place + "/cache";
   ASSERT_EQ(::rmdir(cache.c_str()), 0);

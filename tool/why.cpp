@@ -132,8 +132,8 @@ void show_text(const Call& call, const Explanation& explanation) {
   const Miss& miss = explanation.miss;
   const std::string kind = to_readable(miss.recipe.kind(), 0, 100);
   console.out(console.strong(short_key(explanation.key) + ' ' + kind) + '\n');
-  console.out("  missed " + age(now, miss.at_unix_ns) + " ago by " + to_readable(miss.program, 0, 100) +
-              ", " + std::string(name(miss.reason)) + ": " + std::string(meaning(miss.reason)) + '\n');
+  console.out("  missed " + ago(now, miss.at_unix_ns) + " by " + to_readable(miss.program, 0, 100) + ", " +
+              std::string(name(miss.reason)) + ": " + std::string(meaning(miss.reason)) + '\n');
   if (explanation.is_kept_now) console.out("  it is kept now\n");
   if (!explanation.nearest) {
     console.out("\nno other entry of kind " + kind + " is kept\n");
@@ -142,7 +142,7 @@ void show_text(const Call& call, const Explanation& explanation) {
   const Neighbour& nearest = *explanation.nearest;
   const Difference change = difference(nearest.recipe, miss.recipe);
   console.out("\nnearest kept entry: " + short_key(nearest.key) + ", made " +
-              age(now, nearest.made_at_unix_ns) + " ago" +
+              ago(now, nearest.made_at_unix_ns) +
               (explanation.is_later ? " (after the miss; nothing of this kind was kept before)" : "") +
               "\nwhat was asked for differs from it in " + std::to_string(change.changes.size()) +
               (change.changes.size() == 1 ? " ingredient:\n" : " ingredients:\n"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/misses.hpp"
+#include "tool/shown.hpp"
 #include "tool/store_tool_test_kit.hpp"
 
 namespace larder::tool {
@@ -133,6 +134,14 @@ TEST_F(Why, RemembersNoMoreMissesThanTheSettingSays) {
   here.environment["LARDER_MISSES_KEPT"] = "2";
   ASSERT_EQ(larder({"why", "--list", "--json"}), kDone);
   EXPECT_EQ(Parsed::parse(out)["misses"].size(), 2u);
+}
+
+TEST(Ago, SaysWhatTheClockCannotSay) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  EXPECT_EQ(ago(10 * kSecond, 5 * kSecond), "5.0 s ago");
+  EXPECT_EQ(ago(10 * kSecond, 11 * kSecond), "in the future, says the clock");
+  EXPECT_EQ(ago(10 * kSecond, 0), "at a time not known");
+  EXPECT_EQ(ago(10 * kSecond, -kSecond), "at a time not known");
 }
 
 }  // namespace

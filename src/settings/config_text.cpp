@@ -196,7 +196,8 @@ bool Reader::read_value(Assignment& one) {
       return fails(quoted(bare) + " is no value", std::string(kLineAdvice));
     }
     one.problem = quoted(bare) + " stands without quotes";
-    one.advice = "write it in quotes, such as \"10G\"";
+    one.bare = bare;
+    one.advice = "write " + shortened(one.name) + " = \"" + shortened(bare) + '"';
   }
   rest_.remove_prefix(size);
   return true;

@@ -36,6 +36,7 @@ struct Assignment {
   std::string name;
   std::string section;
   std::string text;
+  std::string bare;  // the word that stands where a text in quotes should: then there is a problem
   std::string problem;
   std::string advice;
   unsigned line = 0;

@@ -124,7 +124,7 @@ bool Resolver::take_file(const std::string& path, Origin origin) {
   if (!text) {
     const bool is_io = text.error().code == Code::io;
     settings_.problems.push_back({origin, path, "the config file is not used", text.error().what,
-                                  is_io ? "make it readable for you, or remove it"
+                                  is_io ? "make it readable for you, or name another"
                                         : "make it a regular file of yours that only you can write"});
     return true;
   }
@@ -165,8 +165,13 @@ void Resolver::take_assignment(const Assignment& one, const std::string& path, O
     return;
   }
   if (!one.problem.empty()) {
-    settings_.problems.push_back(
-        {origin, std::move(place), std::string(row->name) + " cannot be set so", one.problem, one.advice});
+    std::string advice = one.advice;
+    if (!one.bare.empty() && row->kind == Kind::boolean) {
+      const Result<bool> meant = to_boolean(one.bare);
+      advice = "write " + std::string(!meant ? "true or false" : *meant ? "true" : "false");
+    }
+    settings_.problems.push_back({origin, std::move(place), std::string(row->name) + " cannot be set so",
+                                  one.problem, std::move(advice)});
     return;
   }
   say(*row, one.text, origin, std::move(place));

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <tuple>
 
 namespace larder::settings {
 namespace {
@@ -436,6 +437,20 @@ TEST_F(ConfigFile, NeverBlocksOnAFifoNorReadsADirectory) {
 TEST_F(ConfigFile, IsRefusedWhenItIsHuge) {
   std::ofstream(path) << std::string(kConfigSizeMax + 1, '#');
   EXPECT_EQ(read_config_file(path).error().code, Code::refused);
+}
+
+TEST_F(Settle, SaysWhatToWriteForAWordWithoutQuotes) {
+  const std::tuple<std::string, std::string> cases[] = {{"memory = on", "write true"},
+                                                        {"memory = no", "write false"},
+                                                        {"memory = maybe", "write true or false"},
+                                                        {"size-max = 10G", "write size-max = \"10G\""},
+                                                        {"program = on", "write program = \"on\""}};
+  for (const auto& [text, advice] : cases) {
+    files[user_file] = text;
+    const Settings settings = settled();
+    ASSERT_EQ(settings.problems.size(), 1u) << text;
+    EXPECT_EQ(settings.problems[0].advice, advice) << text;
+  }
 }
 
 TEST_F(Settle, SaysNothingAtLengthWhateverAFileHolds) {
