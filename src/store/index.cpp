@@ -117,7 +117,7 @@ bool Index::read_totals(format::Totals& totals) noexcept {
   return is_found;
 }
 
-void Index::write_totals(format::Totals& totals) noexcept {
+int Index::write_totals(format::Totals& totals) noexcept {
   FileSystem& files = directory_.files();
   const auto open = [&] {
     return files.open_at(directory_.fd(), layout::kTotals, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
@@ -127,11 +127,12 @@ void Index::write_totals(format::Totals& totals) noexcept {
   if (frees_place(directory_, layout::kTotals, fd)) fd = open();
   const File opened(files, fd);
   struct stat status {};
-  if (!is_usable(directory_, opened, layout::kTotals, status)) return;
+  if (!is_usable(directory_, opened, layout::kTotals, status)) return std::min(fd, 0);
   ++totals.sequence;
   format::TotalsBytes bytes;
   format::encode_totals(totals, bytes);
   files.write_at(opened.fd(), bytes.data(), bytes.size(), totals.sequence % 2 * bytes.size());
+  return 0;
 }
 
 ShardTable Index::read_table(unsigned shard) noexcept try {

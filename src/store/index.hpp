@@ -33,8 +33,8 @@ class Index {
 
   // False: lost; `totals` is as new then.
   bool read_totals(format::Totals& totals) noexcept;
-  // Counts the writing in `totals`.
-  void write_totals(format::Totals& totals) noexcept;
+  // Counts the writing in `totals`. 0, or minus errno where the file could not be opened.
+  int write_totals(format::Totals& totals) noexcept;
 
   ShardTable read_table(unsigned shard) noexcept;
   // False when it could not be written.

@@ -294,7 +294,7 @@ void Upkeep::fold(Step& step) {
   totals.fold_next = 0;
   // First this: who dies in between folds the same news twice, which changes nothing but a count of uses and
   // perhaps what is told of an entry that has left since.
-  index_.write_totals(totals);
+  if (trust::is_want(index_.write_totals(totals))) return;
   index_.journal().end_fold();
 }
 
