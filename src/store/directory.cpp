@@ -31,7 +31,10 @@ uid_t effective_user() noexcept {
 
 std::string described(const std::string& what, int error) {
   char buffer[128];
-  return what + ": " + ::strerror_r(-error, buffer, sizeof buffer);
+  std::string text = what + ": " + ::strerror_r(-error, buffer, sizeof buffer);
+  if (error == -EACCES || error == -EPERM || error == -EROFS)
+    text += "; name a directory that you may write to, or see larder doctor";
+  return text;
 }
 
 Code code_of(int error) noexcept {
@@ -48,14 +51,18 @@ Code code_of(int error) noexcept {
   }
 }
 
-// Makes `path` and its parents; the last component gets its mode whatever the umask is.
+// Makes `path` and its parents; the last component gets its mode whatever the umask is. -EEXIST: it was
+// there. Where it fails: why the first of them that is not there could not be made.
 int make_directories(FileSystem& files, std::string path) {
+  int first = 0;
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     path[slash] = '\0';
-    files.make_directory_at(AT_FDCWD, path.c_str(), kDirectoryMode);
+    const int made = files.make_directory_at(AT_FDCWD, path.c_str(), kDirectoryMode);
+    if (made < 0 && made != -EEXIST && first == 0) first = made;
     path[slash] = '/';
   }
-  return files.make_directory_at(AT_FDCWD, path.c_str(), kDirectoryMode);
+  const int made = files.make_directory_at(AT_FDCWD, path.c_str(), kDirectoryMode);
+  return made == -ENOENT && first != 0 ? first : made;
 }
 
 // The umask, or an access list of the parent directory, may have set another.
@@ -157,7 +164,8 @@ Result<int> Directory::open_version(bool make) noexcept try {
 int Directory::make_root() {
   const int made = make_directories(files_, root_);
   const File root(files_, files_.open_at(AT_FDCWD, root_.c_str(), kDirectoryFlags));
-  if (!root.is_open()) return root.fd();
+  // Why it could not be made says more than that it is not there.
+  if (!root.is_open()) return made < 0 && root.fd() == -ENOENT ? made : root.fd();
   struct stat status {};
   if (made == 0) set_mode(files_, root.fd(), kDirectoryMode);
   if (const int error = files_.status(root.fd(), status); error < 0) return error;

@@ -278,6 +278,22 @@ TEST_F(StoreTrust, ServesHitsFromAReadOnlyDirectoryOfTheUser) {
             0);
 }
 
+TEST_F(StoreTrust, SaysWhyARootCannotBeMade) {
+  if (::geteuid() != 0) GTEST_SKIP() << "becoming another user takes root";
+  ::chmod(scratch_.path().c_str(), 0755);
+  EXPECT_EQ(as_other_user([&] {
+              for (const char* below : {"/root", "/some/where/root"}) {
+                options_.root = scratch_.path() + below;
+                const auto store = Store::open(options_);
+                if (store) return 1;
+                if (store.error().what.find("Permission denied") == std::string::npos) return 2;
+                if (store.error().what.find("may write to") == std::string::npos) return 3;
+              }
+              return 0;
+            }),
+            0);
+}
+
 TEST_F(StoreTrust, KeepsAnotherUserOut) {
   if (::geteuid() != 0) GTEST_SKIP() << "becoming another user takes root";
   ::chmod(scratch_.path().c_str(), 0755);
