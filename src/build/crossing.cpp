@@ -163,6 +163,24 @@ bool take_response(Words& words, std::string_view response, const Words& more) {
                       [](const std::string& word) { return word.starts_with('@'); });
 }
 
+// Whether a word, or a part of one between commas, is a format: `-I binary`, `-Wl,-b,binary`, `-bbinary`. A
+// file may be called so.
+bool says_binary(std::string_view text) noexcept {
+  constexpr std::string_view kName = "binary";
+  const auto is_border = [](char c) {
+    return std::string_view(" \t\n,='\"").find(c) != std::string_view::npos;
+  };
+  for (std::size_t at = text.find(kName); at != text.npos; at = text.find(kName, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t end = at + kName.size();
+    const bool ends = end == text.size() || is_border(text[end]);
+    const bool begins = before.empty() || is_border(before.back()) || before.ends_with("-b") ||
+                        before.ends_with("-I") || before.ends_with("-B");
+    if (ends && begins) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Crossing crossing_of(std::string_view command, std::string_view response, std::string_view more_words,
@@ -178,7 +196,7 @@ Crossing crossing_of(std::string_view command, std::string_view response, std::s
   text.append("\n").append(more_words);
   if (root.is_reentered_by(text)) return stays("its command leaves its root and comes back by its name");
   // Names of symbols are made of the path then.
-  if (root.named_in(text) != 0 && text.find("binary") != text.npos)
+  if (root.named_in(text) != 0 && says_binary(text))
     return stays("its command names its root and says binary");
   std::string line(more_words);
   std::replace(line.begin(), line.end(), '\n', ' ');

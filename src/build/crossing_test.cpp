@@ -16,7 +16,7 @@ TEST(Crossing, IsOfCommandsThatPassPathsOn) {
        {"rm -f liba.a && ar qc liba.a a.o && ranlib liba.a", ": && g++-12 -o a a.o /home/me/tree/libb.a && :",
         "cd /home/me/tree/out && cmake -E copy a b", "x86_64-linux-gnu-gcc-ar-12 qc a.a a.o", "echo a > made",
         "cc -Wl,-rpath,/home/me/tree/lib -L/home/me/tree/lib -o a a.o -lb", "ln -sf /home/me/tree/a b",
-        "cc -o a @x.rsp"})
+        "cc -o a @x.rsp", "cc -c /home/me/tree/binary.cpp -o binary.o"})
     EXPECT_EQ(look(command, "/home/me/tree/a.o b.o").why_not, "") << command;
 }
 
@@ -39,6 +39,7 @@ TEST(Crossing, IsNoneOfCommandsThatMayMakeSomethingElseOfThem) {
                               "ln -sr /opt/a b",
                               "objcopy -I binary /home/me/tree/a.png a.o",
                               "cc -r -Wl,-b,binary /home/me/tree/a.png -o a.o",
+                              "cc -r -Wl,-bbinary /home/me/tree/a.png -o a.o",
                               "cp ../../tree/a b",
                               "cc @other",
                               "cc -DR='\"/home/me/tree\"' -c a.c",
