@@ -59,7 +59,8 @@ Unit unit_of(Measure measure) noexcept {
   return measure <= Measure::cache_size_after ? Unit::bytes : Unit::nanoseconds;
 }
 
-HistogramSet::HistogramSet(const HistogramSet& other) {
+// By the other constructor, so that what was copied goes again when memory ends.
+HistogramSet::HistogramSet(const HistogramSet& other) : HistogramSet() {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
     const Histogram* const from = other.whole(i);
     if (from != nullptr) histograms_[i].store(new Histogram(*from), std::memory_order_relaxed);
